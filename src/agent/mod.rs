@@ -1,0 +1,1 @@
+//! One turn, in order; the only place that waits for the host.

@@ -1,0 +1,3 @@
+//! The OpenAI-compatible chat protocol, without any IO.
+
+pub mod message;

@@ -1,0 +1,1 @@
+//! The index files: format, chunking, building.

@@ -1,0 +1,1 @@
+//! Which action comes next, and why.

@@ -1,0 +1,1 @@
+//! The four relevances that the policy decides on.

@@ -1,0 +1,3 @@
+//! Finding the passages that answer a query: analysis, BM25F, vectors, fusion, second stage.
+
+pub mod document;

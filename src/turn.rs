@@ -1,0 +1,296 @@
+//! The values that the stages of a turn hand on to each other.
+//!
+//! Every type here is plain data and serialises to the camelCase JSON that the page, the command line and the logs see.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::Error;
+
+/// The languages that the agent speaks and understands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub enum Language {
+    /// English.
+    #[default]
+    #[serde(rename = "en")]
+    English,
+    /// Chinese, simplified or traditional.
+    #[serde(rename = "zh")]
+    Chinese,
+}
+
+/// Counts tokens as the loaded embedding model's tokenizer does.
+pub trait TokenCounter {
+    /// The number of tokens of `text`, special tokens not counted.
+    fn count(&self, text: &str) -> usize;
+}
+
+/// What the reader wants of a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Intent {
+    /// An answer from the documentation.
+    Retrieval,
+    /// A greeting, thanks, small talk.
+    Chitchat,
+    /// Cannot be searched, even with the conversation.
+    Clarify,
+    /// The turn failed; see [`Turn::error`].
+    Error,
+}
+
+/// How a message works on the previous answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FollowUpKind {
+    /// Plainer words.
+    Simplify,
+    /// Go deeper, or say it again.
+    Detail,
+    /// A concrete case.
+    Example,
+    /// Condense.
+    Summary,
+    /// Refers back to something.
+    Pronoun,
+}
+
+/// What the agent did in a turn. The first five are decided by the policy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    /// Answers the question.
+    AnswerDirectly,
+    /// Asks back, with choices.
+    AskClarification,
+    /// Answers and offers related pages.
+    SuggestRelated,
+    /// Sums up the conversation.
+    ProvideSummary,
+    /// Hands over to a human.
+    EscalateToHuman,
+    /// Small talk.
+    Chitchat,
+    /// Works on the previous answer.
+    FollowUp,
+    /// Opens an item that was offered.
+    Select,
+    /// Leaves the guidance.
+    End,
+}
+
+/// Which legs of the search answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// BM25 only: the model is not there (yet), or does not fit the index.
+    Lexical,
+    /// Vectors only; never chosen by the agent itself.
+    Dense,
+    /// Both, fused.
+    Hybrid,
+}
+
+/// The scores of one hit, kept apart so that a log can show them.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Scores {
+    /// BM25F, 0 and up; `None` when the lexical leg did not find it.
+    pub lexical: Option<f32>,
+    /// Cosine, -1..=1; `None` when there was no dense leg or it did not find it.
+    pub dense: Option<f32>,
+    /// What the hits are ordered by, 0 and up.
+    pub fused: f32,
+    /// Calibrated probability-like evidence that the passage answers the question, 0..=1.
+    pub evidence: f32,
+}
+
+/// A passage of the documentation, as the search returns it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Passage {
+    /// Stable id of the chunk: the document's id, `#`, the chunk's number in it.
+    pub id: String,
+    /// Id of the document (page) it belongs to.
+    pub document: String,
+    /// Title of the page.
+    pub title: String,
+    /// Headings from the page's title down to the chunk, the title left out.
+    pub heading_path: Vec<String>,
+    /// Deep link, with the anchor of the nearest heading.
+    pub url: String,
+    /// The text of the chunk.
+    pub text: String,
+    /// The sentence or lines of it that answer best.
+    pub best: String,
+    /// Byte ranges of `best` that match the question's terms, in order, not overlapping.
+    pub highlights: Vec<(usize, usize)>,
+    /// Tags of the page.
+    pub tags: Vec<String>,
+    /// Version facet of the page.
+    pub version: Option<String>,
+    /// Section facet of the page.
+    pub section: Option<String>,
+    /// Language of the page.
+    pub language: Language,
+    /// Its scores.
+    pub scores: Scores,
+}
+
+/// A link of a reply. Only passages that the reply was made from become sources.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Source {
+    /// The number that the reply cites it by, from 1.
+    pub n: usize,
+    /// Id of the document.
+    pub document: String,
+    /// Title of the page.
+    pub title: String,
+    /// Headings down to the passage.
+    pub heading_path: Vec<String>,
+    /// Deep link.
+    pub url: String,
+    /// The quoted sentence.
+    pub quote: String,
+    /// Byte ranges of `quote` to highlight.
+    pub highlights: Vec<(usize, usize)>,
+    /// Evidence, 0..=1.
+    pub score: f32,
+}
+
+/// Something the reader can choose: a suggestion or a clarifying option.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Offer {
+    /// Id of the document, or `facet=value` for a facet.
+    pub id: String,
+    /// What the reader sees.
+    pub title: String,
+    /// Link, where the offer is a page.
+    pub url: Option<String>,
+    /// Why it is offered, in a few words.
+    pub reason: String,
+}
+
+/// Tokens used by the endpoint in a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Usage {
+    /// Tokens of the prompts.
+    pub prompt_tokens: u32,
+    /// Tokens of the replies.
+    pub completion_tokens: u32,
+    /// Calls of the endpoint.
+    pub calls: u32,
+    /// True when the endpoint did not count and the numbers are ours.
+    pub estimated: bool,
+}
+
+/// The kinds of failure that a reader is told of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureKind {
+    /// The endpoint was too slow.
+    Timeout,
+    /// The endpoint asks for fewer requests.
+    RateLimit,
+    /// The endpoint could not be reached.
+    Network,
+    /// The endpoint refuses the credentials.
+    Auth,
+    /// A filter refused the content.
+    ContentFilter,
+    /// The reply broke off or was stopped.
+    Interrupted,
+    /// Anything else.
+    Default,
+}
+
+/// Why a turn fell back to the local answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Failure {
+    /// The kind, from the typed error.
+    pub kind: FailureKind,
+    /// The error's stable code.
+    pub code: String,
+    /// The cause, readable, without secrets.
+    pub cause: String,
+    /// How long to wait before another try, when known.
+    pub retry_after_ms: Option<u64>,
+}
+
+impl From<&Error> for Failure {
+    fn from(error: &Error) -> Self {
+        let kind = match error {
+            Error::Timeout { .. } => FailureKind::Timeout,
+            Error::RateLimit { .. } => FailureKind::RateLimit,
+            Error::Network { .. } => FailureKind::Network,
+            Error::Auth { .. } => FailureKind::Auth,
+            Error::ContentFilter { .. } => FailureKind::ContentFilter,
+            Error::Interrupted(_) | Error::Cancelled => FailureKind::Interrupted,
+            _ => FailureKind::Default,
+        };
+        let retry_after_ms = match error {
+            Error::RateLimit { retry_after_ms } => *retry_after_ms,
+            _ => None,
+        };
+        Self { kind, code: error.code().to_owned(), cause: error.to_string(), retry_after_ms }
+    }
+}
+
+/// What a turn gives back to the page.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Turn {
+    /// The reply, Markdown with citations `[n]`; `n` is [`Source::n`].
+    pub reply: String,
+    /// What the reader wanted.
+    pub intent: Intent,
+    /// How the message worked on the previous answer, if it did.
+    pub follow_up: Option<FollowUpKind>,
+    /// What the agent did.
+    pub action: Action,
+    /// Why, a stable word such as `new_topic`.
+    pub reason: String,
+    /// The stand-alone query that was searched; `None` when nothing was searched.
+    pub rewritten_query: Option<String>,
+    /// The links of the reply.
+    pub sources: Vec<Source>,
+    /// Related pages offered with the answer.
+    pub suggestions: Vec<Offer>,
+    /// Choices of a clarifying question.
+    pub options: Vec<Offer>,
+    /// Messages in the window after the turn.
+    pub history_length: usize,
+    /// Which legs of the search answered.
+    pub mode: Mode,
+    /// Tokens used; `None` when no endpoint was called.
+    pub usage: Option<Usage>,
+    /// What was understood, searched, scored, decided and why.
+    pub trace: Trace,
+    /// Why the turn fell back to the local answer.
+    pub error: Option<Failure>,
+}
+
+/// The explanation of a turn: its steps in the order in which they ran.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Trace {
+    /// The steps.
+    pub steps: Vec<TraceStep>,
+    /// Odd things that were worked around, in readable sentences.
+    pub warnings: Vec<String>,
+}
+
+/// One step of a turn.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TraceStep {
+    /// `guard`, `understand`, `rewrite`, `retrieve`, `relevance`, `decide`, `act`, `generate` or `remember`.
+    pub step: String,
+    /// How long it took, in milliseconds.
+    pub ms: f64,
+    /// Its findings; the fields of each step are listed in the user guide.
+    pub detail: serde_json::Value,
+}

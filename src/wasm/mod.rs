@@ -1,0 +1,1 @@
+//! The boundary to JavaScript: the only module that names it.
