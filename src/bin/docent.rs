@@ -1,2 +1,7 @@
-//! The command line.
-fn main() {}
+//! The command line: `docent index`, `docent query` and the other subcommands of [`docent::cli`].
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    docent::cli::main()
+}

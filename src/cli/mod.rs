@@ -1,1 +1,69 @@
-//! The command line, one file a subcommand.
+//! The native command line: one file a subcommand.
+//!
+//! A subcommand is a module with `Args` (clap) and `run(&Args) -> Result<ExitCode>`; it is named once in [`Command`] and
+//! once in [`dispatch`]. Results go to standard output, everything else (progress, warnings, errors) to standard error.
+//! Exit codes: 0 done, 1 an error or a check that fell short, 2 wrong usage.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    reason = "the command line reads files and clocks and prints; it is never part of a wasm build"
+)]
+
+pub mod index;
+pub mod query;
+pub mod terminal;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::error::Result;
+
+/// A guided documentation agent that lives in the reader's page: the tools that build, try and check it.
+#[derive(Debug, Parser)]
+#[command(name = "docent", version, about, propagate_version = true, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Builds an index from a folder of documentation.
+    Index(index::Args),
+    /// Searches an index and prints the hits.
+    Query(query::Args),
+}
+
+/// Parses the arguments, runs the subcommand and prints its error, if any, in one readable sentence.
+#[must_use]
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match dispatch(cli.command) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("docent: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(command: Command) -> Result<ExitCode> {
+    match command {
+        Command::Index(args) => index::run(&args),
+        Command::Query(args) => query::run(&args),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::Cli;
+
+    #[test]
+    fn the_arguments_of_every_subcommand_are_consistent() {
+        Cli::command().debug_assert();
+    }
+}

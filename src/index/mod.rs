@@ -1,1 +1,1 @@
-//! The index files: format, chunking, building.
+//! The index files: reading documentation, cutting it into chunks, building the files and opening them again.
