@@ -10,6 +10,7 @@
 )]
 
 pub mod index;
+pub mod native_model;
 pub mod query;
 pub mod terminal;
 

@@ -1,0 +1,78 @@
+//! The JavaScript class `Embedder`: the sentence-embedding model inside a page or a worker.
+
+use js_sys::{Float32Array, Uint8Array};
+use wasm_bindgen::prelude::*;
+
+use crate::retrieval::embedding_model::{Kind, ModelDescription};
+use crate::retrieval::encoder::Encoder;
+use crate::wasm::convert::to_js_error;
+
+/// A loaded embedding model.
+#[wasm_bindgen]
+#[derive(Debug)]
+pub struct Embedder {
+    encoder: Encoder,
+}
+
+#[wasm_bindgen]
+impl Embedder {
+    /// Loads a model.
+    ///
+    /// `model` and `tokenizer` are the bytes of `model.onnx` and `tokenizer.json`; `info` is the model's description
+    /// as JSON: `{"id", "dimension", "maxTokens"?, "queryPrefix"?, "passagePrefix"?}`.
+    ///
+    /// # Errors
+    /// An `AgentError` with code `model`.
+    pub fn load(model: &Uint8Array, tokenizer: &Uint8Array, info: &str) -> Result<Embedder, JsValue> {
+        let description = ModelDescription::from_json(info).map_err(|error| to_js_error(&error))?;
+        let encoder =
+            Encoder::load(description, &model.to_vec(), &tokenizer.to_vec()).map_err(|error| to_js_error(&error))?;
+        Ok(Self { encoder })
+    }
+
+    /// The model's id.
+    #[wasm_bindgen(getter, js_name = modelId)]
+    #[must_use]
+    pub fn model_id(&self) -> String {
+        self.encoder.description().id.clone()
+    }
+
+    /// The length of an embedding.
+    #[wasm_bindgen(getter)]
+    #[must_use]
+    pub fn dimension(&self) -> usize {
+        self.encoder.description().dimension
+    }
+
+    /// The embedding of a query, of unit length.
+    ///
+    /// # Errors
+    /// An `AgentError` with code `model`.
+    #[wasm_bindgen(js_name = embedQuery)]
+    pub fn embed_query(&self, text: &str) -> Result<Float32Array, JsValue> {
+        self.embed(text, Kind::Query)
+    }
+
+    /// The embedding of a passage, of unit length.
+    ///
+    /// # Errors
+    /// An `AgentError` with code `model`.
+    #[wasm_bindgen(js_name = embedPassage)]
+    pub fn embed_passage(&self, text: &str) -> Result<Float32Array, JsValue> {
+        self.embed(text, Kind::Passage)
+    }
+
+    /// The number of tokens of a text, special tokens not counted.
+    ///
+    /// # Errors
+    /// An `AgentError` with code `model`.
+    #[wasm_bindgen(js_name = countTokens)]
+    pub fn count_tokens(&self, text: &str) -> Result<usize, JsValue> {
+        self.encoder.count_tokens(text).map_err(|error| to_js_error(&error))
+    }
+
+    fn embed(&self, text: &str, kind: Kind) -> Result<Float32Array, JsValue> {
+        let embedding = self.encoder.embed(text, kind).map_err(|error| to_js_error(&error))?;
+        Ok(Float32Array::from(embedding.as_slice()))
+    }
+}
