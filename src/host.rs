@@ -38,6 +38,16 @@ pub trait EmbeddingModel {
     fn count_tokens(&self, text: &str) -> Option<usize>;
 }
 
+/// The parts of the index that are fetched only when an answer needs them.
+#[allow(async_fn_in_trait, reason = "one thread: a page, a worker or a local task; no `Send` is wanted")]
+pub trait IndexFiles {
+    /// The bytes of the text shard `shard`, as the manifest names it.
+    ///
+    /// # Errors
+    /// [`crate::Error::Network`] or [`crate::Error::Index`].
+    async fn text_shard(&self, shard: u32) -> Result<Vec<u8>>;
+}
+
 /// The time.
 pub trait Clock {
     /// Milliseconds since the Unix epoch.

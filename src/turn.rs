@@ -172,6 +172,32 @@ pub struct Offer {
     pub reason: String,
 }
 
+/// Where the reader finds a human; set by the site.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct Contact {
+    /// What the link says; "Contact us" in the reader's language where nothing is said.
+    pub label: Option<String>,
+    /// A page, such as a form or a chat.
+    pub url: Option<String>,
+    /// A mail address.
+    pub email: Option<String>,
+    /// Name of an event that the page listens to; the conversation is its detail.
+    pub event: Option<String>,
+}
+
+/// A hand-over to a human.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Handover {
+    /// Where to; `None` where the site named nobody.
+    pub contact: Option<Contact>,
+    /// The link to follow: the contact's page, or a `mailto:` that carries the transcript.
+    pub link: Option<String>,
+    /// The conversation, once the reader agreed to pass it on; until then `None`.
+    pub transcript: Option<String>,
+}
+
 /// Tokens used by the endpoint in a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -261,6 +287,18 @@ pub struct Turn {
     pub suggestions: Vec<Offer>,
     /// Choices of a clarifying question.
     pub options: Vec<Offer>,
+    /// Language of the reply.
+    #[serde(default)]
+    pub language: Language,
+    /// True when the reply broke off or was stopped: it holds what had arrived.
+    #[serde(default)]
+    pub partial: bool,
+    /// Byte ranges of the sentences of `reply` that no passage supports, in order.
+    #[serde(default)]
+    pub unsupported: Vec<(usize, usize)>,
+    /// The hand-over, in the turns that offer or make one.
+    #[serde(default)]
+    pub handover: Option<Handover>,
     /// Messages in the window after the turn.
     pub history_length: usize,
     /// Which legs of the search answered.
