@@ -1,1 +1,3 @@
 //! The index files: reading documentation, cutting it into chunks, building the files and opening them again.
+
+pub mod format;
