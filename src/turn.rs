@@ -18,10 +18,75 @@ pub enum Language {
     Chinese,
 }
 
+impl Language {
+    /// The language that a text is written in, from its script and its function words; `None` where it has no letters.
+    ///
+    /// A sentence that mixes both belongs to the language of its grammar: "Vue 的 Teleport 怎么用" is Chinese although most
+    /// of its letters are Latin, "what does 组件 mean" is English.
+    #[must_use]
+    pub fn detect(text: &str) -> Option<Self> {
+        const ENGLISH: [&str; 24] = [
+            "a", "an", "the", "is", "are", "was", "do", "does", "did", "what", "how", "why", "when", "where", "which",
+            "who", "can", "should", "of", "to", "in", "for", "and", "mean",
+        ];
+        const CHINESE: &str = "的了吗呢吧么是不在有和与怎什哪谁这那它如何请我你用把给被让个想要能会";
+        let han = text.chars().filter(|c| is_han(*c)).count();
+        let words: Vec<String> = text
+            .split(|c: char| !c.is_alphanumeric() || is_han(c))
+            .filter(|word| word.chars().any(char::is_alphabetic))
+            .map(str::to_lowercase)
+            .collect();
+        if han == 0 {
+            return (!words.is_empty()).then_some(Self::English);
+        }
+        let english = words.iter().filter(|word| ENGLISH.contains(&word.as_str())).count();
+        let chinese = text.chars().filter(|c| CHINESE.contains(*c)).count();
+        // Two Han characters carry about as much as one English word.
+        let is_english = if english > 0 && chinese == 0 {
+            words.len() * 2 >= han
+        } else {
+            english > chinese && words.len() * 2 > han * 3
+        };
+        Some(if is_english { Self::English } else { Self::Chinese })
+    }
+}
+
+/// Whether a character is a Han ideograph.
+#[must_use]
+pub fn is_han(c: char) -> bool {
+    matches!(c, '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{3134F}')
+}
+
 /// Counts tokens as the loaded embedding model's tokenizer does.
 pub trait TokenCounter {
     /// The number of tokens of `text`, special tokens not counted.
     fn count(&self, text: &str) -> usize;
+}
+
+/// The count until a tokenizer is there: an estimate from the script and the length of words.
+///
+/// A Han character and a punctuation mark count one; a run of other letters and digits counts one for each five characters
+/// begun. WordPiece with a 30,000-word vocabulary splits seldom below that, so that the estimate errs on the high side and
+/// a budget that it keeps is kept by the tokenizer as well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct EstimatedTokens;
+
+impl TokenCounter for EstimatedTokens {
+    fn count(&self, text: &str) -> usize {
+        let (mut tokens, mut run) = (0, 0usize);
+        for c in text.chars() {
+            if c.is_alphanumeric() && !is_han(c) {
+                run += 1;
+                continue;
+            }
+            tokens += run.div_ceil(5);
+            run = 0;
+            if !c.is_whitespace() {
+                tokens += 1;
+            }
+        }
+        tokens + run.div_ceil(5)
+    }
 }
 
 /// What the reader wants of a turn.
@@ -331,4 +396,33 @@ pub struct TraceStep {
     pub ms: f64,
     /// Its findings; the fields of each step are listed in the user guide.
     pub detail: serde_json::Value,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mixed_sentence_belongs_to_the_language_of_its_grammar() {
+        for (text, expected) in [
+            ("How do I install it?", Some(Language::English)),
+            ("怎么安装", Some(Language::Chinese)),
+            ("Vue 的 <Teleport> 怎么用？", Some(Language::Chinese)),
+            ("what does 组件 mean in the docs?", Some(Language::English)),
+            ("pip install faiss-gpu 报错", Some(Language::Chinese)),
+            ("venv", Some(Language::English)),
+            ("?! 42", None),
+            ("", None),
+        ] {
+            assert_eq!(Language::detect(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn tokens_are_estimated_by_script() {
+        for (text, expected) in [("", 0), ("hello", 1), ("internationalization", 4), ("安装包", 3), ("pip 安装", 3)]
+        {
+            assert_eq!(EstimatedTokens.count(text), expected, "{text}");
+        }
+    }
 }

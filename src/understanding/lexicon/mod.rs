@@ -1,0 +1,4 @@
+//! The words that understanding goes by, one file a language.
+
+pub mod en;
+pub mod zh;
