@@ -26,7 +26,7 @@ help: ## Lists the targets.
 
 .PHONY: demo
 demo: site ## Builds all, indexes this project's documentation, serves it with the agent and prints the address.
-	@$(RELEASE) serve $(SITE) --port $(PORT)
+	@$(RELEASE) serve $(SITE) --port $(PORT) --template www/demo/page.html
 
 .PHONY: site
 site: pkg models release-bin ## The demo site, as a folder of static files.

@@ -269,6 +269,7 @@ export class ChatView {
     body.append(
       renderMarkdown(message.text, {
         sources: turn?.sources ?? [],
+        unsupported: turn?.unsupported ?? [],
         onFollow: (source) => this.#handlers.onFollow(source),
         document: this.#document,
       }),
@@ -278,7 +279,8 @@ export class ChatView {
     if (turn.sources.length) node.append(this.#sources(turn.sources));
     if (turn.options.length) node.append(this.#offers(words.options, turn.options, last));
     if (turn.suggestions.length) node.append(this.#offers(words.suggestions, turn.suggestions, last));
-    if (turn.action === "escalate_to_human" && this.#settings.contact) node.append(this.#handOver());
+    if (turn.unsupported?.length) node.append(this.#make("p", { class: "note" }, words.unsupported));
+    if (turn.handover && this.#contact(turn)) node.append(this.#handOver(turn));
     node.append(this.#actions(message));
     return node;
   }
@@ -336,21 +338,27 @@ export class ChatView {
       button.disabled = Boolean(message.feedback);
       return button;
     });
-    const person = this.#settings.contact ? this.#button("person", words.handOver, () => this.#showHandOver(person), "") : null;
+    const person = this.#contact(message.turn) ? this.#button("person", words.handOver, () => this.#showHandOver(person, message.turn), "") : null;
     return this.#make("div", { class: "actions" }, copy, ...thumbs, ...(person ? [person] : []), said);
   }
 
-  #showHandOver(button) {
+  /** Whom the site names as a person to ask: in the turn, or in the element's own settings. */
+  #contact(turn) {
+    return turn?.handover?.contact ?? this.#settings.contact ?? null;
+  }
+
+  #showHandOver(button, turn) {
     const message = button.closest(".message");
     if (message.querySelector(".person")) return;
-    const form = this.#handOver();
+    const form = this.#handOver(turn);
     message.append(form);
     form.scrollIntoView({ block: "nearest" });
     form.querySelector("button").focus();
   }
 
-  #handOver() {
+  #handOver(turn) {
     const words = this.#strings;
+    const contact = this.#contact(turn);
     const include = this.#make("input", { type: "checkbox" });
     const box = this.#make(
       "div",
@@ -362,11 +370,11 @@ export class ChatView {
         {
           type: "button",
           onclick: () => {
-            this.#handlers.onHandOver(include.checked);
+            this.#handlers.onHandOver(contact, include.checked);
             box.replaceChildren(this.#make("p", { role: "status" }, words.handOverDone));
           },
         },
-        this.#settings.contact?.label ?? words.handOverSend,
+        contact.label ?? words.handOverSend,
       ),
     );
     return box;

@@ -144,16 +144,15 @@ export class DocentChatElement extends HTMLElement {
         clearTimeout(this.#typing);
         this.#typing = setTimeout(async () => this.#view.showMatches(await session.suggest(text)), TYPING_PAUSE);
       },
-      onHandOver: (include) => this.#handOver(include ? session.transcript(strings) : ""),
+      onHandOver: (contact, include) => this.#handOver(contact, include ? session.transcript(strings) : ""),
     };
   }
 
   /** Hands over to a person. A listener that prevents the event's default takes care of it itself. */
-  #handOver(conversation) {
-    const { contact } = this.#settings;
-    void this.#session.record({ type: "handed_over" });
+  #handOver(contact, conversation) {
     if (!this.#tell("docent-handover", { contact, conversation })) return;
-    if (contact.email) {
+    if (contact.event) this.#tell(contact.event, { conversation });
+    else if (contact.email) {
       const body = encodeURIComponent(conversation.slice(0, 1500));
       location.href = `mailto:${contact.email}?subject=${encodeURIComponent(this.ownerDocument.title)}&body=${body}`;
     } else if (contact.url) {

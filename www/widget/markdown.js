@@ -12,22 +12,27 @@ const MAX_DEPTH = 20;
 const MAX_LENGTH = 20_000;
 
 /** Characters that turn the direction of text or take no room: they can only make text look like another one. */
-const UNSEEN = /[\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069]/g;
+const UNSEEN = /[\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069\ue000\ue001]/g;
+/** Private characters that stand around unsupported sentences while the text is read; none is left of the reply's own. */
+const MARK_START = "\ue000";
+const MARK_END = "\ue001";
+const MARKS = /[\ue000\ue001]/g;
 
 const INLINE = { strong: "strong", em: "em", del: "del" };
 const ENTITIES = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\u00a0", hellip: "…", mdash: "—", ndash: "–" };
 
 /**
  * Renders `text`. `sources` are the reply's sources (`n`, `url`, `title`); `onFollow(source)` is called when the reader
- * follows one of them.
+ * follows one of them. `unsupported` are byte ranges (UTF-8, in order) of sentences that no passage supports: they are put
+ * into `<span class="unsupported">`.
  */
-export function renderMarkdown(text, { sources = [], onFollow, document = globalThis.document } = {}) {
-  text = text.replace(UNSEEN, "");
+export function renderMarkdown(text, { sources = [], unsupported = [], onFollow, document = globalThis.document } = {}) {
+  text = withMarks(text, unsupported);
   const fragment = document.createDocumentFragment();
   const pages = sourcePages(sources, document.baseURI);
-  const context = { document, pages, sources, onFollow };
+  const context = { document, pages, sources, onFollow, unsupported: false };
   if (text.length > MAX_LENGTH || nestsTooDeep(text)) {
-    fragment.append(element(context, "p", text));
+    fragment.append(element(context, "p", text.replace(MARKS, "")));
     return fragment;
   }
   let tokens;
@@ -35,11 +40,27 @@ export function renderMarkdown(text, { sources = [], onFollow, document = global
     tokens = Lexer.lex(text, { gfm: true });
   } catch {
     // The lexer gives up on some nonsense; the reader still gets the words.
-    fragment.append(element(context, "p", text));
+    fragment.append(element(context, "p", text.replace(MARKS, "")));
     return fragment;
   }
   appendBlocks(context, fragment, tokens, 0);
   return fragment;
+}
+
+/** The text without unseen characters, and with marks around the ranges. A mark goes behind a list's or heading's sign. */
+function withMarks(text, ranges) {
+  const bytes = new TextEncoder().encode(text);
+  const decoder = new TextDecoder();
+  let marked = "";
+  let at = 0;
+  for (const [start, end] of ranges) {
+    if (start < at || end > bytes.length || start >= end) continue;
+    const sentence = decoder.decode(bytes.subarray(start, end)).replace(UNSEEN, "");
+    const [sign] = /^(?:\s|[-*+>#]+\s|\d+[.)]\s)*/.exec(sentence);
+    marked += decoder.decode(bytes.subarray(at, start)).replace(UNSEEN, "") + sign + MARK_START + sentence.slice(sign.length) + MARK_END;
+    at = end;
+  }
+  return marked + decoder.decode(bytes.subarray(at)).replace(UNSEEN, "");
 }
 
 /** Whether a line opens so many levels, or a paragraph holds so many brackets, that reading it takes more than linear time. */
@@ -75,9 +96,13 @@ function withoutAnchor(address) {
 
 function element(context, name, text, className) {
   const node = context.document.createElement(name);
-  if (text !== undefined) node.append(text);
+  if (text !== undefined) node.append(text.replace(MARKS, ""));
   if (className) node.className = className;
   return node;
+}
+
+function raw(token) {
+  return (token.raw ?? "").replace(MARKS, "");
 }
 
 function appendBlocks(context, parent, tokens, depth) {
@@ -88,7 +113,7 @@ function appendBlocks(context, parent, tokens, depth) {
 }
 
 function block(context, token, depth) {
-  if (depth > MAX_DEPTH) return context.document.createTextNode(token.raw ?? "");
+  if (depth > MAX_DEPTH) return context.document.createTextNode(raw(token));
   switch (token.type) {
     case "space":
     case "def":
@@ -140,7 +165,7 @@ function block(context, token, depth) {
       return node;
     }
     default:
-      return element(context, "p", token.raw ?? "");
+      return element(context, "p", raw(token));
   }
 }
 
@@ -169,7 +194,7 @@ function table(context, token, depth) {
 function appendInline(context, parent, tokens = [], depth = 0) {
   for (const token of tokens) {
     if (depth > MAX_DEPTH) {
-      parent.append(token.raw ?? "");
+      parent.append(raw(token));
     } else if (INLINE[token.type]) {
       const node = element(context, INLINE[token.type]);
       appendInline(context, node, token.tokens, depth + 1);
@@ -187,7 +212,7 @@ function appendInline(context, parent, tokens = [], depth = 0) {
       // An image would be fetched from where the text says; its description is all that is shown.
       appendText(context, parent, token.text);
     } else if (!(token.type === "html" && isComment(token.raw))) {
-      parent.append(token.raw ?? "");
+      parent.append(raw(token));
     }
   }
 }
@@ -221,6 +246,20 @@ export function link(context, address, source) {
 
 /** Text with its entities decoded and its citations `[n]` made into links to source n. */
 function appendText(context, parent, text) {
+  for (const piece of text.split(/([\ue000\ue001])/)) {
+    if (piece === MARK_START || piece === MARK_END) {
+      context.unsupported = piece === MARK_START;
+    } else if (piece && context.unsupported) {
+      const span = element(context, "span", undefined, "unsupported");
+      appendPlain(context, span, piece);
+      parent.append(span);
+    } else if (piece) {
+      appendPlain(context, parent, piece);
+    }
+  }
+}
+
+function appendPlain(context, parent, text) {
   const decoded = decodeEntities(text);
   let at = 0;
   for (const found of decoded.matchAll(/\[(\d{1,2})\]/g)) {

@@ -38,7 +38,7 @@ const ENGLISH = {
   wait: "Try again in {s} s.",
   local: "This is the answer from the pages alone.",
   cleared: "A new conversation has begun.",
-  unread: "New answer",
+  unsupported: "The underlined sentences are not backed by the pages.",
 };
 
 const CHINESE = {
@@ -79,7 +79,7 @@ const CHINESE = {
   wait: "请在 {s} 秒后重试。",
   local: "以下是仅依据文档页面的回答。",
   cleared: "已开始新的对话。",
-  unread: "新回答",
+  unsupported: "带下划线的句子没有文档页面的依据。",
 };
 
 export const STRINGS = { en: ENGLISH, zh: CHINESE };

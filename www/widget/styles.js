@@ -77,6 +77,7 @@ progress::-moz-progress-bar { background: var(--docent-accent); }
 .body hr { border: 0; border-top: 1px solid var(--docent-border); margin: 1em 0; }
 .cite { font-size: .75em; vertical-align: super; line-height: 0; text-decoration: none; font-weight: 650; padding: 0 2px; }
 .cite::before { content: "["; } .cite::after { content: "]"; }
+.unsupported { text-decoration: underline dotted var(--docent-danger); text-underline-offset: 3px; }
 mark { background: var(--docent-mark); color: inherit; border-radius: 3px; padding: 0 1px; }
 
 .waiting { display: inline-flex; gap: 5px; align-items: center; color: var(--docent-muted); }
