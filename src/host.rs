@@ -3,8 +3,9 @@
 //! The page answers these in `wasm/`, the command line in `cli/`, the tests with scripted fakes.
 //! **Invariant:** nothing in the core reads a clock, a file or the network by itself.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::task::{Poll, Waker};
 
 use crate::chat::message::{ChatReply, ChatRequest};
 use crate::error::Result;
@@ -58,17 +59,79 @@ pub trait Clock {
 
 /// Tells a running turn to stop. Clones share one flag.
 #[derive(Debug, Clone, Default)]
-pub struct StopSignal(Rc<Cell<bool>>);
+pub struct StopSignal(Rc<StopState>);
+
+#[derive(Debug, Default)]
+struct StopState {
+    stopped: Cell<bool>,
+    waiting: RefCell<Vec<Waker>>,
+}
 
 impl StopSignal {
     /// Asks for the stop.
     pub fn stop(&self) {
-        self.0.set(true);
+        self.0.stopped.set(true);
+        // Taken out first: a waker may run code that asks this signal again.
+        let waiting = std::mem::take(&mut *self.0.waiting.borrow_mut());
+        for waker in waiting {
+            waker.wake();
+        }
     }
 
     /// Whether the stop was asked for.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
-        self.0.get()
+        self.0.stopped.get()
+    }
+
+    /// Waits until the stop is asked for; never ends when it is not.
+    pub async fn stopped(&self) {
+        std::future::poll_fn(|context| {
+            if self.is_stopped() {
+                return Poll::Ready(());
+            }
+            let mut waiting = self.0.waiting.borrow_mut();
+            // One entry a task, so that a wait in a loop does not grow the list.
+            if !waiting.iter().any(|waker| waker.will_wake(context.waker())) {
+                waiting.push(context.waker().clone());
+            }
+            Poll::Pending
+        })
+        .await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::Future;
+    use std::pin::pin;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::{Context, Wake};
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Counting(AtomicUsize);
+
+    impl Wake for Counting {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    #[test]
+    fn a_wait_ends_when_any_clone_stops_and_wakes_its_task_once() {
+        let counting = Arc::new(Counting::default());
+        let waker = Waker::from(Arc::clone(&counting));
+        let mut context = Context::from_waker(&waker);
+        let signal = StopSignal::default();
+        let mut wait = pin!(signal.stopped());
+        assert_eq!(wait.as_mut().poll(&mut context), Poll::Pending);
+        assert_eq!(wait.as_mut().poll(&mut context), Poll::Pending);
+        signal.clone().stop();
+        assert_eq!(counting.0.load(Ordering::SeqCst), 1);
+        assert_eq!(wait.as_mut().poll(&mut context), Poll::Ready(()));
+        assert!(signal.is_stopped());
     }
 }
