@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::chat::prompt::{Grounding, PromptBudget};
 use crate::error::{Error, Result};
 use crate::policy::policy_config::{PolicyConfig, whole};
 use crate::turn::{Contact, Language};
@@ -19,17 +20,6 @@ pub enum Assist {
     Local,
     /// Rewriting, routing and summarising too.
     Llm,
-}
-
-/// Whether a reply may hold more than the passages say.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum GroundingMode {
-    /// The passages only; where they do not suffice, the reply says so.
-    #[default]
-    Strict,
-    /// The model may add knowledge of its own, marked as not from these docs.
-    Open,
 }
 
 /// The window and the budgets of the conversation's memory.
@@ -91,13 +81,11 @@ pub struct AgentConfig {
     /// Which steps besides generation may use the endpoint.
     pub assist: Assist,
     /// Whether a reply may hold more than the passages say.
-    pub grounding: GroundingMode,
+    pub grounding: Grounding,
     /// Window and budgets of the memory.
     pub memory: MemoryConfig,
-    /// Limit of a generated answer in tokens, 16..=8192.
-    pub max_reply_tokens: u32,
-    /// Tokens of a whole prompt (rules, history, passages, question), 512..=200000.
-    pub max_prompt_tokens: usize,
+    /// Tokens of prompts and replies.
+    pub budget: PromptBudget,
     /// Whether answers are generated as a stream.
     pub stream: bool,
     /// Language of the replies while the reader has not written anything that shows theirs.
@@ -124,10 +112,9 @@ impl Default for AgentConfig {
             policy: PolicyConfig::default(),
             variants: Vec::new(),
             assist: Assist::Local,
-            grounding: GroundingMode::Strict,
+            grounding: Grounding::Strict,
             memory: MemoryConfig::default(),
-            max_reply_tokens: 512,
-            max_prompt_tokens: 3500,
+            budget: PromptBudget::default(),
             stream: true,
             language: None,
             contact: None,
@@ -182,8 +169,7 @@ impl AgentConfig {
         whole("", "memory.maxTurns", self.memory.max_turns, 1, 100)?;
         whole("", "memory.maxTokens", self.memory.max_tokens, 100, 100_000)?;
         whole("", "memory.maxHistoryTurns", self.memory.max_history_turns, 1, 100)?;
-        whole("", "maxReplyTokens", self.max_reply_tokens as usize, 16, 8192)?;
-        whole("", "maxPromptTokens", self.max_prompt_tokens, 512, 200_000)?;
+        self.budget.check()?;
         whole("", "maxMessageChars", self.max_message_chars, 10, 20_000)?;
         if let Some(session) = &self.session_id
             && (session.is_empty() || session.len() > 64 || session.chars().any(char::is_control))

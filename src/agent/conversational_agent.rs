@@ -1,0 +1,189 @@
+//! The agent: one conversation, one turn at a time.
+//!
+//! Input: the reader's messages and the host's parts ([`Hosts`]). Output: a [`Turn`] each, and one [`TurnRecord`].
+//! **Invariant:** all methods take `&self`; no state is borrowed while the host is awaited, so that reading the agent
+//! during a running turn always works.
+
+use std::cell::{Cell, RefCell};
+
+use super::agent_config::AgentConfig;
+use super::content_filter::{ContentFilter, WordFilter};
+use super::metrics::Metrics;
+use super::session::Session;
+use super::turn_record::{ReaderEvent, TurnRecord};
+use crate::dialogue::conversation_memory::Message;
+use crate::error::{Error, Result};
+use crate::host::{ChatClient, Clock, EmbeddingModel, IndexFiles, StopSignal};
+use crate::turn::Turn;
+
+/// What the host provides.
+#[derive(Debug)]
+pub struct Hosts<C, E, F, K> {
+    /// The endpoint; `None` answers from the passages alone.
+    pub chat: Option<C>,
+    /// The embedding model, which may become ready later.
+    pub embedding: E,
+    /// The index files that are fetched on demand.
+    pub files: F,
+    /// The time.
+    pub clock: K,
+}
+
+/// What one call of [`ConversationalAgent::chat`] may set.
+#[derive(Default)]
+pub struct ChatOptions<'a> {
+    /// Called with each piece of the reply as it arrives; a local reply comes as one piece.
+    pub on_delta: Option<&'a mut dyn FnMut(&str)>,
+    /// Stops the turn.
+    pub stop: StopSignal,
+}
+
+/// The agent of one conversation.
+pub struct ConversationalAgent<C, E, F, K> {
+    pub(super) config: AgentConfig,
+    pub(super) hosts: Hosts<C, E, F, K>,
+    pub(super) session: RefCell<Session>,
+    pub(super) filter: RefCell<Box<dyn ContentFilter>>,
+    pub(super) sink: RefCell<Option<Box<dyn Fn(&TurnRecord)>>>,
+    busy: Cell<bool>,
+}
+
+/// Marks the agent as busy until it is dropped, also when the turn's future is dropped in the middle.
+struct Busy<'a>(&'a Cell<bool>);
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        self.0.set(false);
+    }
+}
+
+impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> ConversationalAgent<C, E, F, K> {
+    /// An agent with these options.
+    ///
+    /// # Errors
+    /// [`Error::InvalidOption`].
+    pub fn new(config: AgentConfig, hosts: Hosts<C, E, F, K>) -> Result<Self> {
+        config.check()?;
+        let session = Session::new(&config, hosts.clock.now_ms());
+        let filter: Box<dyn ContentFilter> = Box::new(WordFilter::new(config.content_filter.clone()));
+        Ok(Self {
+            config,
+            hosts,
+            session: RefCell::new(session),
+            filter: RefCell::new(filter),
+            sink: RefCell::new(None),
+            busy: Cell::new(false),
+        })
+    }
+
+    /// The options.
+    #[must_use]
+    pub fn config(&self) -> &AgentConfig {
+        &self.config
+    }
+
+    /// The session's id.
+    #[must_use]
+    pub fn session_id(&self) -> String {
+        self.session.borrow().memory.state().session_id.clone()
+    }
+
+    /// The messages in the window.
+    #[must_use]
+    pub fn history(&self) -> Vec<Message> {
+        self.session.borrow().memory.messages().to_vec()
+    }
+
+    /// Whether a turn is running.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        self.busy.get()
+    }
+
+    /// Replaces the content filter.
+    pub fn set_content_filter(&self, filter: Box<dyn ContentFilter>) {
+        *self.filter.borrow_mut() = filter;
+    }
+
+    /// Sets what is called with the record of every turn, and again when the reader's next step completes it: of a turn
+    /// that comes twice the last record counts.
+    pub fn set_sink(&self, sink: Option<Box<dyn Fn(&TurnRecord)>>) {
+        *self.sink.borrow_mut() = sink;
+    }
+
+    /// One turn: understands the message, searches, decides, answers, remembers.
+    ///
+    /// A failure of the endpoint, of a file or of the model resolves to a turn that says so ([`Turn::error`]) with the
+    /// local answer; the conversation goes on.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] while another turn runs, [`Error::InvalidOption`] for an empty message or a malformed option.
+    pub async fn chat(&self, message: &str, options: ChatOptions<'_>) -> Result<Turn> {
+        if self.busy.replace(true) {
+            return Err(Error::Busy);
+        }
+        let _busy = Busy(&self.busy);
+        self.run_turn(message, options).await
+    }
+
+    /// Forgets the conversation, not the log; the session goes on under a new id.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] while a turn runs.
+    pub fn reset(&self) -> Result<()> {
+        if self.busy.get() {
+            return Err(Error::Busy);
+        }
+        let now = self.hosts.clock.now_ms();
+        self.session.borrow_mut().reset(&self.config, now);
+        Ok(())
+    }
+
+    /// The conversation with its state and its log as JSON, for [`Self::restore`].
+    #[must_use]
+    pub fn export(&self) -> String {
+        self.session.borrow().export()
+    }
+
+    /// Replaces the conversation by an exported one.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] with the reason, [`Error::Busy`] while a turn runs; the conversation is then as it was.
+    pub fn restore(&self, json: &str) -> Result<()> {
+        if self.busy.get() {
+            return Err(Error::Busy);
+        }
+        let restored = Session::restore(&self.config, json)?;
+        *self.session.borrow_mut() = restored;
+        Ok(())
+    }
+
+    /// What the log says about the guidance so far.
+    #[must_use]
+    pub fn metrics(&self) -> Metrics {
+        Metrics::of(&self.session.borrow().log, self.config.price_per_1k_tokens)
+    }
+
+    /// The records as JSON lines, oldest first.
+    #[must_use]
+    pub fn export_log(&self) -> String {
+        self.session.borrow().log.iter().map(|record| record.to_line() + "\n").collect()
+    }
+
+    /// Notes what the reader did with the last reply.
+    ///
+    /// # Errors
+    /// [`Error::InvalidOption`] when there is no turn yet.
+    pub fn record_event(&self, event: ReaderEvent) -> Result<()> {
+        let record = self.session.borrow_mut().note_event(event)?;
+        self.emit(&record);
+        Ok(())
+    }
+
+    /// Hands a record to the site's sink, if there is one.
+    pub(super) fn emit(&self, record: &TurnRecord) {
+        if let Some(sink) = &*self.sink.borrow() {
+            sink(record);
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! What an agent keeps between turns: the memory, the open question, the log.
+//!
+//! **Invariant:** a save that is refused changes nothing, and a save restores exactly.
+
+use serde::{Deserialize, Serialize};
+
+use super::agent_config::AgentConfig;
+use super::turn_record::{ReaderEvent, TurnRecord};
+use crate::dialogue::ConversationMemory;
+use crate::dialogue::conversation_memory::WindowLimits;
+use crate::error::{Error, Result};
+
+/// Name and version of the save.
+const FORMAT: &str = "docent-session";
+/// Raised whenever the shape of the save changes.
+const VERSION: u32 = 1;
+/// Records that are kept; the oldest go first. A record is about 2 kB.
+const MAX_RECORDS: usize = 500;
+
+/// The question that a clarifying turn left open.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct OpenQuestion {
+    /// As typed.
+    pub(super) message: String,
+    /// As it was searched.
+    pub(super) query: String,
+}
+
+/// What the agent remembers beside the state of the dialogue.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct Progress {
+    /// The question that the last turn asked back about.
+    pub(super) open: Option<OpenQuestion>,
+    /// Answered turns of the session.
+    pub(super) answered: u32,
+    /// Pages of the last answer, the first is the best.
+    pub(super) answer_documents: Vec<String>,
+    /// Their tags.
+    pub(super) answer_tags: Vec<String>,
+    /// Whether the last turn offered to pass the conversation on.
+    pub(super) handover_offered: bool,
+    /// Whether the last turn offered a summary.
+    pub(super) summary_offered: bool,
+}
+
+/// The state of one conversation.
+#[derive(Debug)]
+pub(super) struct Session {
+    pub(super) memory: ConversationMemory,
+    pub(super) progress: Progress,
+    pub(super) log: Vec<TurnRecord>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Save<'a> {
+    format: &'static str,
+    version: u32,
+    memory: &'a serde_json::value::RawValue,
+    progress: &'a Progress,
+    log: &'a [TurnRecord],
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct SavedSession {
+    format: String,
+    version: u32,
+    memory: Box<serde_json::value::RawValue>,
+    progress: Progress,
+    log: Vec<TurnRecord>,
+}
+
+impl Session {
+    /// A new conversation. Without a session id in the options it gets one from the seed and the time.
+    pub(super) fn new(config: &AgentConfig, now_ms: u64) -> Self {
+        let id = config.session_id.clone().unwrap_or_else(|| {
+            format!("{:016x}", xxhash_rust::xxh3::xxh3_64_with_seed(&now_ms.to_le_bytes(), config.seed))
+        });
+        Self { memory: memory(config, id), progress: Progress::default(), log: Vec::new() }
+    }
+
+    /// Forgets the conversation, keeps the log.
+    pub(super) fn reset(&mut self, config: &AgentConfig, now_ms: u64) {
+        let fresh = Self::new(&AgentConfig { session_id: None, ..config.clone() }, now_ms);
+        self.memory = fresh.memory;
+        self.progress = fresh.progress;
+    }
+
+    /// Everything as JSON.
+    pub(super) fn export(&self) -> String {
+        let memory = self.memory.export();
+        let raw: Option<&serde_json::value::RawValue> = serde_json::from_str(&memory).ok();
+        raw.and_then(|memory| {
+            let save = Save { format: FORMAT, version: VERSION, memory, progress: &self.progress, log: &self.log };
+            serde_json::to_string(&save).ok()
+        })
+        .unwrap_or_default()
+    }
+
+    /// A conversation from what [`Self::export`] gave.
+    pub(super) fn restore(config: &AgentConfig, json: &str) -> Result<Self> {
+        let saved: SavedSession = serde_json::from_str(json).map_err(|error| Error::Storage(error.to_string()))?;
+        if saved.format != FORMAT {
+            return Err(Error::Storage(format!("`{}` is not the save of a conversation", saved.format)));
+        }
+        if saved.version != VERSION {
+            return Err(Error::Storage(format!("version {} of the save; this build reads {VERSION}", saved.version)));
+        }
+        let mut memory = memory(config, String::new());
+        memory.restore(saved.memory.get())?;
+        Ok(Self { memory, progress: saved.progress, log: saved.log })
+    }
+
+    /// Adds the record of a turn.
+    pub(super) fn note_record(&mut self, record: TurnRecord) {
+        self.log.push(record);
+        let surplus = self.log.len().saturating_sub(MAX_RECORDS);
+        self.log.drain(..surplus);
+    }
+
+    /// Notes what the reader did with the last reply, and gives its record back.
+    pub(super) fn note_event(&mut self, event: ReaderEvent) -> Result<TurnRecord> {
+        let record = self.log.last_mut().ok_or_else(|| Error::InvalidOption {
+            name: "event".to_owned(),
+            reason: "there is no turn yet that it could belong to".to_owned(),
+        })?;
+        record.events.push(event);
+        Ok(record.clone())
+    }
+}
+
+fn memory(config: &AgentConfig, session: String) -> ConversationMemory {
+    let limits = WindowLimits { max_turns: config.memory.max_turns, max_tokens: config.memory.max_tokens };
+    ConversationMemory::with_limits(session, limits)
+}
