@@ -4,3 +4,4 @@ pub mod document;
 pub mod embedding_model;
 #[cfg(feature = "embedder")]
 pub mod encoder;
+pub mod model_manifest;
