@@ -12,6 +12,7 @@
 pub mod index;
 pub mod native_model;
 pub mod query;
+pub mod serve;
 pub mod terminal;
 
 use std::process::ExitCode;
@@ -35,6 +36,8 @@ enum Command {
     Index(index::Args),
     /// Searches an index and prints the hits.
     Query(query::Args),
+    /// Serves a folder of static files and Markdown, with a proxy to an endpoint.
+    Serve(serve::Args),
 }
 
 /// Parses the arguments, runs the subcommand and prints its error, if any, in one readable sentence.
@@ -54,6 +57,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
     match command {
         Command::Index(args) => index::run(&args),
         Command::Query(args) => query::run(&args),
+        Command::Serve(args) => serve::run(&args),
     }
 }
 
