@@ -8,6 +8,12 @@ import { after } from "node:test";
 
 const { chromium } = createRequire(join(process.env.DOCENT_NODE_TOOLS, "package.json"))("playwright-core");
 
+/** What is to be ended when the tests of the file have run; a hook registered inside of a test would run with that test. */
+const cleanups = [];
+after(async () => {
+  for (const cleanup of cleanups.reverse()) await cleanup();
+});
+
 /** The folder that the tests build into; `site` in it is the demo site. */
 export const FOLDER = process.env.DOCENT_E2E;
 /** The shared test data, or null. */
@@ -23,7 +29,7 @@ export async function serveSite({ folder = join(FOLDER, "site"), args = [], env 
   });
   let said = "";
   server.stderr.on("data", (data) => (said += data));
-  after(() => server.kill());
+  cleanups.push(() => server.kill());
   return new Promise((resolve, reject) => {
     server.stdout.on("data", (data) => {
       const address = /http:\/\/\S+(?=\/\s)/.exec(String(data));
@@ -42,7 +48,7 @@ export async function browser() {
       executablePath: process.env.CHROME_PATH,
       args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"],
     });
-    after(() => shared.close());
+    cleanups.push(() => shared.close());
   }
   return shared;
 }
@@ -63,7 +69,6 @@ export async function newPage(options = {}) {
     (address) => !["127.0.0.1", "localhost"].includes(address.hostname) && /^https?:$/.test(address.protocol),
     (route) => route.abort(),
   );
-  after(() => context.close());
   return { page, context, errors, requests };
 }
 
@@ -155,7 +160,7 @@ export async function scriptedEndpoint(script) {
     response.end("data: [DONE]\n\n");
   });
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-  after(() => {
+  cleanups.push(() => {
     server.closeAllConnections();
     server.close();
   });

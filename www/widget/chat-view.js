@@ -17,6 +17,7 @@ export class ChatView {
   #settings;
   #drawn = [];
   #frame = 0;
+  #followed = -1;
 
   /** `handlers`: onOpen, onClose, onAsk, onStop, onFresh, onRate, onFollow, onOffer, onCopy, onRetry, onType, onHandOver. */
   constructor(root, { strings, settings, handlers, document = globalThis.document }) {
@@ -203,7 +204,7 @@ export class ChatView {
 
   #drawMessages(state, toEnd = false) {
     const { messages } = state;
-    const near = this.log.scrollHeight - this.log.scrollTop - this.log.clientHeight < STICKY;
+    const near = this.log.scrollHeight - this.log.scrollTop - this.log.clientHeight < STICKY || this.#followed === this.log.scrollTop;
     if (messages.length === 0) {
       this.#drawn = [];
       this.log.replaceChildren(this.#greeting());
@@ -226,8 +227,12 @@ export class ChatView {
     if (toEnd || near) this.#toEnd();
   }
 
+  /** Scrolls to the end, but never so far that the last question leaves: a long answer is read from its beginning. */
   #toEnd() {
-    this.log.scrollTop = this.log.scrollHeight;
+    const question = this.log.querySelectorAll(".user");
+    const top = question.length ? question[question.length - 1].offsetTop - 12 : Infinity;
+    this.log.scrollTop = Math.min(top, this.log.scrollHeight);
+    this.#followed = this.log.scrollTop;
   }
 
   #greeting() {

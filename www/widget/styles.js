@@ -47,6 +47,7 @@ header h2 { flex: 1; margin: 0; font-size: 1rem; font-weight: 650; min-width: 0;
 
 .load { padding: 8px 18px; font-size: .8rem; color: var(--docent-muted); border-bottom: 1px solid var(--docent-border); }
 .load .line { display: flex; justify-content: space-between; gap: 12px; font-variant-numeric: tabular-nums; }
+.load .line > :last-child { white-space: nowrap; }
 progress { display: block; width: 100%; height: 4px; margin-top: 6px; appearance: none; border: 0; border-radius: 2px; overflow: hidden; background: var(--docent-border); }
 progress::-webkit-progress-bar { background: var(--docent-border); }
 progress::-webkit-progress-value { background: var(--docent-accent); transition: width .2s; }
@@ -54,7 +55,7 @@ progress::-moz-progress-bar { background: var(--docent-accent); }
 .load.failed { color: var(--docent-danger); }
 .load button { text-decoration: underline; color: var(--docent-accent); }
 
-.log { flex: 1; min-height: 0; overflow-y: auto; overflow-x: hidden; padding: 18px; display: flex; flex-direction: column; gap: 18px; overscroll-behavior: contain; }
+.log { flex: 1; position: relative; min-height: 0; overflow-y: auto; overflow-x: hidden; padding: 18px; display: flex; flex-direction: column; gap: 18px; overscroll-behavior: contain; }
 .greeting { color: var(--docent-muted); }
 .greeting p { margin: 0 0 14px; }
 .message { max-width: 100%; min-width: 0; }

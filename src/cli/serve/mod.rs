@@ -153,19 +153,26 @@ async fn file(State(site): State<Arc<Site>>, request: Request<Body>) -> Response
     if path.split('/').any(|part| part.starts_with('.')) {
         return refuse(StatusCode::NOT_FOUND, "not found");
     }
-    if request.method() == Method::GET {
-        if let Some(found) = page::find(&site.dir, &path) {
-            return match found {
-                page::Found::Folder => Redirect::permanent(&format!("{}/", request.uri().path())).into_response(),
-                page::Found::Page(source) => match site.template.render(&source, &path) {
-                    Ok(html) => axum::response::Html(html).into_response(),
-                    Err(error) => refuse(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
-                },
-            };
-        }
+    if request.method() == Method::GET
+        && let Some(found) = page::find(&site.dir, &path)
+    {
+        return match found {
+            page::Found::Folder => Redirect::permanent(&format!("{}/", request.uri().path())).into_response(),
+            page::Found::Page(source) => match site.template.render(&source, &path) {
+                Ok(html) => axum::response::Html(html).into_response(),
+                Err(error) => refuse(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
+            },
+        };
     }
     match site.files.clone().try_call(request).await {
-        Ok(response) => response.map(Body::new),
+        Ok(mut response) => {
+            // The name that the HTML standard gives to JavaScript; the library still has the older one.
+            let kind = response.headers_mut().get_mut(header::CONTENT_TYPE);
+            if let Some(kind) = kind.filter(|kind| kind.as_bytes() == b"application/javascript") {
+                *kind = HeaderValue::from_static("text/javascript");
+            }
+            response.map(Body::new)
+        }
         Err(error) => refuse(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
     }
 }

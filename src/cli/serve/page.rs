@@ -111,7 +111,9 @@ fn markdown(source: &str) -> Rendered {
             title = Some(text.clone());
         }
         let anchor = explicit.unwrap_or_else(|| anchors.anchorize(&text));
-        let mark = arena.alloc(NodeValue::Raw(format!("<a class=\"anchor\" id=\"{0}\" href=\"#{0}\"></a>", escape(&anchor))).into());
+        let mark = arena.alloc(
+            NodeValue::Raw(format!("<a class=\"anchor\" id=\"{0}\" href=\"#{0}\"></a>", escape(&anchor))).into(),
+        );
         node.prepend(mark);
     }
     let mut content = String::new();
@@ -173,7 +175,10 @@ mod tests {
         check("## Getting started", "id=\"getting-started\"");
         check("## 安装 `docent`", "id=\"安装-docent\"");
         check("## A\n\n## A", "id=\"a-1\"");
-        check("## Options {#the-options}", "<h2><a class=\"anchor\" id=\"the-options\" href=\"#the-options\"></a>Options</h2>");
+        check(
+            "## Options {#the-options}",
+            "<h2><a class=\"anchor\" id=\"the-options\" href=\"#the-options\"></a>Options</h2>",
+        );
         check("a | b\n--|--\n1 | 2", "<table>");
         let Rendered { content, .. } = markdown("x <script>alert(1)</script> [y](javascript:alert(1))");
         assert!(!content.contains("<script") && !content.contains("javascript:"), "{content}");
@@ -190,7 +195,8 @@ mod tests {
     fn a_path_finds_its_page() {
         let dir = std::env::temp_dir().join(format!("docent-serve-{}", std::process::id()));
         fs::create_dir_all(dir.join("guide")).unwrap();
-        for (name, text) in [("a.md", "# A"), ("guide/index.md", "# G"), ("guide/b.md", "# B"), ("guide/b.html", "own")] {
+        for (name, text) in [("a.md", "# A"), ("guide/index.md", "# G"), ("guide/b.md", "# B"), ("guide/b.html", "own")]
+        {
             fs::write(dir.join(name), text).unwrap();
         }
         let page = |path: &str| match find(&dir, path) {

@@ -146,7 +146,9 @@ mod tests {
         let host = (header::HOST, "localhost:8737");
         assert!(is_same_origin(&headers(std::slice::from_ref(&host))));
         assert!(is_same_origin(&headers(&[host.clone(), (header::ORIGIN, "http://localhost:8737")])));
-        for origin in ["http://attacker.example", "http://localhost:9999", "null", "http://localhost:8737.attacker.example"] {
+        for origin in
+            ["http://attacker.example", "http://localhost:9999", "null", "http://localhost:8737.attacker.example"]
+        {
             assert!(!is_same_origin(&headers(&[host.clone(), (header::ORIGIN, origin)])), "{origin}");
         }
         assert!(is_json(&headers(&[(header::CONTENT_TYPE, "application/json; charset=utf-8")])));
