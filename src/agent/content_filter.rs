@@ -2,6 +2,9 @@
 //!
 //! **Invariant:** the default blocks nothing but what the site lists.
 
+use std::future::{Future, ready};
+use std::pin::Pin;
+
 use super::agent_config::ContentFilterConfig;
 use crate::turn::is_han;
 
@@ -16,13 +19,16 @@ pub enum Verdict {
     Block(String),
 }
 
+/// A verdict that may take a while: a page's filter runs on the other side of its worker.
+pub type Judgement<'a> = Pin<Box<dyn Future<Output = Verdict> + 'a>>;
+
 /// A filter of the site's own.
 pub trait ContentFilter {
     /// Judges a question, before anything is done with it.
-    fn before(&self, message: &str) -> Verdict;
+    fn before<'a>(&'a self, message: &'a str) -> Judgement<'a>;
     /// Judges a whole reply, before it is remembered and returned. The pieces of a stream have been shown by then: where a
     /// site blocks replies, it turns streaming off.
-    fn after(&self, reply: &str) -> Verdict;
+    fn after<'a>(&'a self, reply: &'a str) -> Judgement<'a>;
 }
 
 /// The default: words that the site lists.
@@ -40,12 +46,12 @@ impl WordFilter {
 }
 
 impl ContentFilter for WordFilter {
-    fn before(&self, message: &str) -> Verdict {
-        judge(message, &self.config.blocked_questions)
+    fn before<'a>(&'a self, message: &'a str) -> Judgement<'a> {
+        Box::pin(ready(judge(message, &self.config.blocked_questions)))
     }
 
-    fn after(&self, reply: &str) -> Verdict {
-        judge(reply, &self.config.blocked_replies)
+    fn after<'a>(&'a self, reply: &'a str) -> Judgement<'a> {
+        Box::pin(ready(judge(reply, &self.config.blocked_replies)))
     }
 }
 
@@ -73,7 +79,17 @@ fn holds(text: &str, word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::task::{Context, Poll, Waker};
+
     use super::*;
+
+    /// The verdict of a filter that does not wait for anything.
+    fn now(mut judgement: Judgement<'_>) -> Verdict {
+        match judgement.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(verdict) => verdict,
+            Poll::Pending => panic!("the word filter waits"),
+        }
+    }
 
     #[test]
     fn only_listed_words_block_and_only_as_whole_words() {
@@ -81,7 +97,7 @@ mod tests {
             blocked_questions: vec!["crack".into(), "破解".into(), " ".into()],
             blocked_replies: vec!["internal only".into()],
         });
-        let blocked = |text: &str| matches!(filter.before(text), Verdict::Block(_));
+        let blocked = |text: &str| matches!(now(filter.before(text)), Verdict::Block(_));
         for (text, expected) in [
             ("How do I crack the license?", true),
             ("CRACK it", true),
@@ -92,8 +108,8 @@ mod tests {
         ] {
             assert_eq!(blocked(text), expected, "{text}");
         }
-        assert!(matches!(filter.after("this is Internal Only."), Verdict::Block(_)));
-        assert_eq!(filter.after("crack"), Verdict::Pass);
-        assert_eq!(WordFilter::default().before("crack"), Verdict::Pass);
+        assert!(matches!(now(filter.after("this is Internal Only.")), Verdict::Block(_)));
+        assert_eq!(now(filter.after("crack")), Verdict::Pass);
+        assert_eq!(now(WordFilter::default().before("crack")), Verdict::Pass);
     }
 }

@@ -5,6 +5,7 @@
 //! during a running turn always works.
 
 use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 
 use super::agent_config::AgentConfig;
 use super::content_filter::{ContentFilter, WordFilter};
@@ -43,7 +44,7 @@ pub struct ConversationalAgent<C, E, F, K> {
     pub(super) config: AgentConfig,
     pub(super) hosts: Hosts<C, E, F, K>,
     pub(super) session: RefCell<Session>,
-    pub(super) filter: RefCell<Box<dyn ContentFilter>>,
+    pub(super) filter: RefCell<Rc<dyn ContentFilter>>,
     pub(super) sink: RefCell<Option<Box<dyn Fn(&TurnRecord)>>>,
     busy: Cell<bool>,
 }
@@ -65,7 +66,7 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> ConversationalAg
     pub fn new(config: AgentConfig, hosts: Hosts<C, E, F, K>) -> Result<Self> {
         config.check()?;
         let session = Session::new(&config, hosts.clock.now_ms());
-        let filter: Box<dyn ContentFilter> = Box::new(WordFilter::new(config.content_filter.clone()));
+        let filter: Rc<dyn ContentFilter> = Rc::new(WordFilter::new(config.content_filter.clone()));
         Ok(Self {
             config,
             hosts,
@@ -101,7 +102,7 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> ConversationalAg
     }
 
     /// Replaces the content filter.
-    pub fn set_content_filter(&self, filter: Box<dyn ContentFilter>) {
+    pub fn set_content_filter(&self, filter: Rc<dyn ContentFilter>) {
         *self.filter.borrow_mut() = filter;
     }
 

@@ -12,6 +12,7 @@
 mod page;
 mod proxy;
 
+use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -173,7 +174,12 @@ async fn file(State(site): State<Arc<Site>>, request: Request<Body>) -> Response
             }
             response.map(Body::new)
         }
-        Err(error) => refuse(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
+        Err(error) => match error.kind() {
+            ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::InvalidInput | ErrorKind::InvalidFilename => {
+                refuse(StatusCode::NOT_FOUND, "not found")
+            }
+            _ => refuse(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
+        },
     }
 }
 
