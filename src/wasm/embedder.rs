@@ -1,5 +1,9 @@
 //! The JavaScript class `Embedder`: the sentence-embedding model inside a page or a worker.
+//!
+//! **Invariant:** the file of the network is read from JavaScript's memory piece by piece and never lies in this module's
+//! memory as a whole, which can grow but not shrink.
 
+use bytes::Buf;
 use js_sys::{Float32Array, Uint8Array};
 use wasm_bindgen::prelude::*;
 
@@ -25,8 +29,8 @@ impl Embedder {
     /// An `AgentError` with code `model`.
     pub fn load(model: &Uint8Array, tokenizer: &Uint8Array, info: &str) -> Result<Embedder, JsValue> {
         let description = ModelDescription::from_json(info).map_err(|error| to_js_error(&error))?;
-        let encoder =
-            Encoder::load(description, &model.to_vec(), &tokenizer.to_vec()).map_err(|error| to_js_error(&error))?;
+        let encoder = Encoder::load_from(description, Pieces::new(model.clone()), &tokenizer.to_vec())
+            .map_err(|error| to_js_error(&error))?;
         Ok(Self { encoder })
     }
 
@@ -74,5 +78,56 @@ impl Embedder {
     fn embed(&self, text: &str, kind: Kind) -> Result<Float32Array, JsValue> {
         let embedding = self.encoder.embed(text, kind).map_err(|error| to_js_error(&error))?;
         Ok(Float32Array::from(embedding.as_slice()))
+    }
+}
+
+/// Bytes of one piece.
+const PIECE: u32 = 64 * 1024;
+
+/// A JavaScript array of bytes, copied into this module's memory one piece at a time.
+struct Pieces {
+    array: Uint8Array,
+    /// Bytes of the array that were copied, the current piece included.
+    copied: u32,
+    piece: Vec<u8>,
+    /// Bytes of the piece that were read.
+    read: usize,
+}
+
+impl Pieces {
+    fn new(array: Uint8Array) -> Self {
+        let mut pieces = Self { array, copied: 0, piece: Vec::new(), read: 0 };
+        pieces.fetch();
+        pieces
+    }
+
+    fn fetch(&mut self) {
+        let end = self.copied.saturating_add(PIECE).min(self.array.length());
+        self.piece.resize((end - self.copied) as usize, 0);
+        self.array.subarray(self.copied, end).copy_to(&mut self.piece);
+        self.copied = end;
+        self.read = 0;
+    }
+}
+
+impl Buf for Pieces {
+    fn remaining(&self) -> usize {
+        (self.array.length() - self.copied) as usize + self.piece.len() - self.read
+    }
+
+    fn chunk(&self) -> &[u8] {
+        self.piece.get(self.read..).unwrap_or(&[])
+    }
+
+    fn advance(&mut self, mut count: usize) {
+        assert!(count <= self.remaining(), "only what is there can be read");
+        while count > 0 {
+            let step = count.min(self.piece.len() - self.read);
+            self.read += step;
+            count -= step;
+            if self.read == self.piece.len() && self.remaining() > 0 {
+                self.fetch();
+            }
+        }
     }
 }

@@ -3,36 +3,38 @@
 //! Input: an ONNX file, a `tokenizer.json` and a [`ModelDescription`]; then texts.
 //! Output: embeddings of unit length, the mean over a text's tokens as in Sentence-BERT
 //! (<https://arxiv.org/abs/1908.10084>).
-//! **Invariant:** no IO; bytes come in, numbers go out. [`Encoder`] is `Send + Sync` and needs no lock.
+//!
+//! tract parses the ONNX graph and runs it; in between, its expressions are replaced by a few operators of our own that
+//! keep the weights int8 and multiply in integers (`graph_rewrite`, `ops`, `kernel`).
+//! **Invariant:** no IO; bytes come in, numbers go out. [`Encoder`] is `Send + Sync` and needs no lock. A text's
+//! embedding has the same bits natively and in the page, alone and in a batch.
 
+mod graph_rewrite;
+mod kernel;
+mod network;
+mod ops;
 mod tokenizer;
+mod weights;
 
-use std::fmt;
 use std::ops::Range;
-use std::sync::Arc;
 
-use tract_onnx::prelude::*;
+use bytes::Buf;
 
 use crate::error::{Error, Result};
 use crate::retrieval::embedding_model::{Kind, ModelDescription};
 use crate::turn::TokenCounter;
+use network::Network;
 use tokenizer::Tokenizer;
 
+/// The tokens that one run of the network takes at most, padding included, unless a single text is longer.
+const BATCH_TOKENS: usize = 512;
+
 /// A loaded sentence-embedding model.
+#[derive(Debug)]
 pub struct Encoder {
     description: ModelDescription,
     tokenizer: Tokenizer,
-    plan: Arc<TypedRunnableModel>,
-}
-
-impl fmt::Debug for Encoder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Encoder").field("description", &self.description).finish_non_exhaustive()
-    }
-}
-
-fn model_error(error: TractError) -> Error {
-    Error::Model(format!("{error:#}"))
+    network: Network,
 }
 
 impl Encoder {
@@ -41,10 +43,26 @@ impl Encoder {
     /// # Errors
     /// [`Error::Model`] when a file is damaged, is of another kind, or does not fit the description.
     pub fn load(description: ModelDescription, model: &[u8], tokenizer: &[u8]) -> Result<Self> {
+        Self::load_from(description, model, tokenizer)
+    }
+
+    /// As [`Encoder::load`], from a source that hands out the ONNX file piece by piece, so that the file need not lie in
+    /// this program's memory beside the weights that are made from it.
+    ///
+    /// # Errors
+    /// As [`Encoder::load`].
+    pub fn load_from(description: ModelDescription, model: impl Buf, tokenizer: &[u8]) -> Result<Self> {
         description.check()?;
+        let network = Network::load(model)?;
         let tokenizer = Tokenizer::from_json(tokenizer)?;
-        let plan = Self::plan(model).map_err(model_error)?;
-        let encoder = Self { description, tokenizer, plan };
+        if description.max_tokens > network.max_positions() {
+            return Err(Error::Model(format!(
+                "its network reads {} tokens, its description says {}",
+                network.max_positions(),
+                description.max_tokens
+            )));
+        }
+        let encoder = Self { description, tokenizer, network };
         let dimension = encoder.embed("", Kind::Query)?.len();
         if dimension != encoder.description.dimension {
             return Err(Error::Model(format!(
@@ -53,19 +71,6 @@ impl Encoder {
             )));
         }
         Ok(encoder)
-    }
-
-    fn plan(mut model: &[u8]) -> TractResult<Arc<TypedRunnableModel>> {
-        let mut model = tract_onnx::onnx()
-            .with_ignore_value_info(true)
-            .with_ignore_output_shapes(true)
-            .model_for_read(&mut model)?;
-        let length = model.symbols.sym("S");
-        for input in 0..3 {
-            let fact = InferenceFact::dt_shape(i64::datum_type(), tvec!(1.to_dim(), length.to_dim()));
-            model.set_input_fact(input, fact)?;
-        }
-        model.into_optimized()?.into_runnable()
     }
 
     /// What is known of this model.
@@ -81,9 +86,9 @@ impl Encoder {
     /// # Errors
     /// [`Error::Model`] when the model cannot run.
     pub fn embed(&self, text: &str, kind: Kind) -> Result<Vec<f32>> {
-        let ids =
-            self.tokenizer.ids(&format!("{}{text}", self.description.prefix(kind)), self.description.max_tokens)?;
-        self.run(&ids).map_err(model_error)
+        let ids = self.ids(text, kind)?;
+        let mut embeddings = self.run(&[&ids])?;
+        embeddings.pop().ok_or_else(|| Error::Model("its network gave no result".into()))
     }
 
     /// The embeddings of several texts, in their order.
@@ -91,7 +96,15 @@ impl Encoder {
     /// # Errors
     /// As [`Encoder::embed`].
     pub fn embed_batch(&self, texts: &[&str], kind: Kind) -> Result<Vec<Vec<f32>>> {
-        texts.iter().map(|text| self.embed(text, kind)).collect()
+        let ids = texts.iter().map(|text| self.ids(text, kind)).collect::<Result<Vec<_>>>()?;
+        let mut embeddings = vec![Vec::new(); texts.len()];
+        for batch in batches(&ids) {
+            let inputs: Vec<&[u32]> = batch.iter().map(|&text| ids[text].as_slice()).collect();
+            for (text, embedding) in batch.into_iter().zip(self.run(&inputs)?) {
+                embeddings[text] = embedding;
+            }
+        }
+        Ok(embeddings)
     }
 
     /// The embeddings of several texts, in their order, computed on all cores.
@@ -103,14 +116,22 @@ impl Encoder {
     #[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
     pub fn embed_parallel(&self, texts: &[&str], kind: Kind, done: impl Fn(usize) + Sync) -> Result<Vec<Vec<f32>>> {
         use rayon::prelude::*;
-        texts
+        let ids = texts.par_iter().map(|text| self.ids(text, kind)).collect::<Result<Vec<_>>>()?;
+        let batches = batches(&ids);
+        let results = batches
             .par_iter()
-            .map(|text| {
-                let embedding = self.embed(text, kind);
-                done(1);
-                embedding
+            .map(|batch| {
+                let inputs: Vec<&[u32]> = batch.iter().map(|&text| ids[text].as_slice()).collect();
+                let embeddings = self.run(&inputs);
+                done(batch.len());
+                embeddings
             })
-            .collect()
+            .collect::<Result<Vec<_>>>()?;
+        let mut embeddings = vec![Vec::new(); texts.len()];
+        for (text, embedding) in batches.into_iter().flatten().zip(results.into_iter().flatten()) {
+            embeddings[text] = embedding;
+        }
+        Ok(embeddings)
     }
 
     /// The number of tokens of `text`, special tokens and prefix not counted, nothing cut.
@@ -138,21 +159,50 @@ impl Encoder {
         Ok(self.description.max_tokens.saturating_sub(prefix))
     }
 
-    fn run(&self, ids: &[u32]) -> TractResult<Vec<f32>> {
-        let length = ids.len();
-        let ids = Tensor::from_shape(&[1, length], &ids.iter().map(|&id| i64::from(id)).collect::<Vec<_>>())?;
-        let mask = Tensor::from_shape(&[1, length], &vec![1i64; length])?;
-        let types = Tensor::from_shape(&[1, length], &vec![0i64; length])?;
-        let outputs = self.plan.run(tvec!(ids.into(), mask.into(), types.into()))?;
-        let hidden = outputs[0].to_plain_array_view::<f32>()?;
-        let width = hidden.shape().last().copied().unwrap_or(0);
-        let mut sum = vec![0f32; width];
-        for (i, value) in hidden.iter().enumerate() {
-            sum[i % width] += value;
-        }
-        normalize(&mut sum);
-        Ok(sum)
+    fn ids(&self, text: &str, kind: Kind) -> Result<Vec<u32>> {
+        let prefix = self.description.prefix(kind);
+        self.tokenizer.ids(&format!("{prefix}{text}"), self.description.max_tokens)
     }
+
+    /// The mean of the vectors of each text's tokens, scaled to unit length.
+    fn run(&self, texts: &[&[u32]]) -> Result<Vec<Vec<f32>>> {
+        let tokens = texts.iter().map(|ids| ids.len()).max().unwrap_or(0);
+        if tokens == 0 {
+            return Err(Error::Model("its tokenizer gives no token for an empty text".into()));
+        }
+        let hidden = self.network.run(texts, tokens)?;
+        let width = hidden.len() / (texts.len() * tokens);
+        Ok(texts
+            .iter()
+            .zip(hidden.chunks_exact((tokens * width).max(1)))
+            .map(|(ids, rows)| {
+                let mut sum = vec![0f32; width];
+                for row in rows.chunks_exact(width).take(ids.len()) {
+                    kernel::add(&mut sum, row);
+                }
+                normalize(&mut sum);
+                sum
+            })
+            .collect())
+    }
+}
+
+/// Groups texts of similar length, so that little of a run is padding. Gives indexes, the longest texts first.
+fn batches(texts: &[Vec<u32>]) -> Vec<Vec<usize>> {
+    let mut order: Vec<usize> = (0..texts.len()).collect();
+    order.sort_by_key(|&text| std::cmp::Reverse(texts[text].len()));
+    let mut batches: Vec<Vec<usize>> = Vec::new();
+    let mut room = 0;
+    for text in order {
+        match batches.last_mut() {
+            Some(batch) if batch.len() < room => batch.push(text),
+            _ => {
+                room = BATCH_TOKENS / texts[text].len().max(1);
+                batches.push(vec![text]);
+            }
+        }
+    }
+    batches
 }
 
 impl TokenCounter for Encoder {
