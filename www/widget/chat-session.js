@@ -10,7 +10,7 @@ const SAVED_VERSION = 1;
  * The state of a conversation.
  *
  * `status`: "idle" before anything is loaded, "loading", "ready", or "failed" with `error`.
- * `progress`: { file, loaded, total } in bytes while something loads, else null; `dense`: "waiting", "ready" or "failed".
+ * `progress`: { loaded, total } in bytes while something loads, else null (`total` is 0 when it is not known); `dense`: "waiting", "ready" or "failed".
  * `messages`: { role, text, turn?, streaming?, feedback?, failure? } in order.
  */
 export class ChatSession {
@@ -21,6 +21,7 @@ export class ChatSession {
   #agent = null;
   #loading = null;
   #controller = null;
+  #files = new Map();
 
   /**
    * `load(onProgress)` gives an agent. `storage` has `getItem`, `setItem`, `removeItem`, or is null.
@@ -48,7 +49,8 @@ export class ChatSession {
 
   async #start() {
     this.#change({ status: "loading", error: null });
-    const agent = await this.#load((progress) => this.#change({ progress }, "progress"));
+    const agent = await this.#load((event) => this.#change({ progress: this.#sum(event) }, "progress"));
+    this.#files.clear();
     this.#agent = agent;
     const saved = this.#read();
     if (saved?.agent) {
@@ -116,7 +118,7 @@ export class ChatSession {
     if (message.feedback) return;
     message.feedback = thumb;
     this.#change({}, "rated");
-    await this.record({ type: thumb === "up" ? "thumbs_up" : "thumbs_down" });
+    await this.record({ kind: thumb === "up" ? "thumbs_up" : "thumbs_down" });
     await this.#save();
   }
 
@@ -156,6 +158,14 @@ export class ChatSession {
     this.#agent?.free();
     this.#agent = null;
     this.#loading = null;
+  }
+
+  /** What is loading now, all files together. */
+  #sum({ file, loaded, total }) {
+    this.#files.set(file, { loaded, total });
+    const all = [...this.#files.values()];
+    const add = (key) => all.reduce((sum, one) => sum + (one[key] ?? 0), 0);
+    return { loaded: add("loaded"), total: all.every((one) => one.total) ? add("total") : 0 };
   }
 
   #change(part, what = "state") {

@@ -129,11 +129,12 @@ export class DocentChatElement extends HTMLElement {
         await session.rate(message, thumb);
         this.#tell("docent-feedback", { thumb });
       },
-      onFollow: (source) => void session.record({ type: "source_followed", document: source.document }),
+      onFollow: (source) => void session.record({ kind: "source_followed", url: source.url }),
       onOffer: (offer) => void this.ask(offer.title),
       onCopy: async ({ text }) => {
         try {
           await navigator.clipboard.writeText(text);
+          void session.record({ kind: "copied" });
           return true;
         } catch {
           return false;
@@ -150,6 +151,7 @@ export class DocentChatElement extends HTMLElement {
 
   /** Hands over to a person. A listener that prevents the event's default takes care of it itself. */
   #handOver(contact, conversation) {
+    void this.#session.record({ kind: "contact_followed" });
     if (!this.#tell("docent-handover", { contact, conversation })) return;
     if (contact.event) this.#tell(contact.event, { conversation });
     else if (contact.email) {
