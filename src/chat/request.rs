@@ -403,6 +403,12 @@ impl LlmConfig {
         HttpRequest { url: self.url(), headers, body: Value::Object(body).to_string() }
     }
 
+    /// Whether the endpoint is on this machine.
+    #[must_use]
+    pub fn is_loopback(&self) -> bool {
+        Address::of(&self.endpoint).is_loopback()
+    }
+
     /// Takes the secrets of this configuration out of a text that the endpoint wrote.
     #[must_use]
     pub fn without_secrets(&self, text: &str) -> String {

@@ -151,7 +151,7 @@ mod tests {
         };
         check("one two three", 9, "one two three");
         check("one two six ten cat dog", 5, "one two six ten…");
-        check("你好世界。今天很好吃吗？再见", 3, "你好世界。今…");
+        check("你好世界。今天很好吃吗？再见", 3, "你好世界。今天很…");
         check("unbreakableword", 2, "unbr…");
         check("word", 0, "");
     }

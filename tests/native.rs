@@ -1,0 +1,8 @@
+//! The native integration tests: one binary, one module a topic.
+#![cfg(feature = "cli")]
+#![allow(clippy::disallowed_methods, clippy::print_stdout, reason = "tests read their files and say what they skip")]
+
+mod native {
+    mod chat_cassettes;
+    mod chat_client;
+}
