@@ -9,6 +9,7 @@
     reason = "the command line reads files and clocks and prints; it is never part of a wasm build"
 )]
 
+pub mod chat_client;
 pub mod index;
 pub mod native_model;
 pub mod query;

@@ -68,8 +68,12 @@ impl OpenFetch {
         for (name, value) in &request.headers {
             builder = builder.header(name, value);
         }
-        let response: Response =
-            builder.body(request.body).map_err(|error| error.to_string())?.send().await.map_err(|error| error.to_string())?;
+        let response: Response = builder
+            .body(request.body)
+            .map_err(|error| error.to_string())?
+            .send()
+            .await
+            .map_err(|error| error.to_string())?;
         let head = ResponseHead::read(response.status(), |name| response.headers().get(name));
         self.reader = match response.body() {
             None => None,
