@@ -1,0 +1,53 @@
+//! How likely it is that a passage answers the question: one number that means the same everywhere.
+//!
+//! Input: what the search knows about the best passages. Output: 0..=1 through a logistic function.
+//! Cosines of different models live in different ranges, and BM25 grows with the question, so nothing enters raw:
+//! cosines come as deviations from the query's own background, BM25 as a share of what the query could reach.
+//! **Invariant:** evidence does not change the order of the passages.
+
+use crate::retrieval::weights::EvidenceWeights;
+
+/// What speaks for a passage.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Signals {
+    /// Cosine in standard deviations above the background; `None` without a dense leg.
+    pub dense: Option<f32>,
+    /// BM25F as a share of what the query could reach, 0..=1.
+    pub lexical: f32,
+    /// Share of the query's terms, by weight, that the passage holds, 0..=1.
+    pub coverage: f32,
+    /// Share of the query's words that the index holds at all, 0..=1.
+    pub in_vocabulary: f32,
+    /// Share of the query's terms, by weight, in the headings.
+    pub heading: f32,
+}
+
+/// The evidence, 0..=1.
+#[must_use]
+pub fn evidence(signals: &Signals, weights: &EvidenceWeights) -> f32 {
+    let common = weights.lexical * signals.lexical
+        + weights.coverage * signals.coverage
+        + weights.in_vocabulary * signals.in_vocabulary
+        + weights.heading * signals.heading;
+    let sum = match signals.dense {
+        Some(dense) => weights.bias + weights.dense * dense + common,
+        None => weights.lexical_only_bias + weights.lexical_only * common,
+    };
+    1.0 / (1.0 + (-sum).exp())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_of_each_signal_is_more_evidence() {
+        let weights = EvidenceWeights::default();
+        let little = Signals { dense: Some(1.0), lexical: 0.1, coverage: 0.2, in_vocabulary: 0.5, heading: 0.0 };
+        let much = Signals { dense: Some(4.0), lexical: 0.6, coverage: 0.9, in_vocabulary: 1.0, heading: 1.0 };
+        assert!(evidence(&much, &weights) > evidence(&little, &weights));
+        let without = |signals: Signals| Signals { dense: None, ..signals };
+        assert!(evidence(&without(much), &weights) > evidence(&without(little), &weights));
+        assert!((0.0..=1.0).contains(&evidence(&much, &weights)));
+    }
+}

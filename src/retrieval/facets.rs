@@ -1,0 +1,205 @@
+//! Which pages a search may return, and which the reader would rather see.
+//!
+//! Input: the facets of pages. Output: yes or no for a [`Filter`], a factor for [`Preferences`].
+//! **Invariant:** a filter is hard and a preference is soft: only a filter can empty the result.
+
+use serde::{Deserialize, Serialize};
+
+use crate::retrieval::document::Document;
+use crate::turn::Language;
+
+/// A hard limit on the pages. A facet without values lets every page pass; a page passes a facet when it has one of the
+/// values; it must pass every facet.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub struct Filter {
+    /// Versions.
+    #[serde(alias = "versions", deserialize_with = "one_or_many")]
+    pub version: Vec<String>,
+    /// Languages.
+    #[serde(alias = "languages", deserialize_with = "one_or_many")]
+    pub language: Vec<Language>,
+    /// Sections.
+    #[serde(alias = "sections", deserialize_with = "one_or_many")]
+    pub section: Vec<String>,
+    /// Tags; a tag also stands for the tags below it (`python` for `python/venv`).
+    #[serde(alias = "tag", deserialize_with = "one_or_many")]
+    pub tags: Vec<String>,
+}
+
+impl Filter {
+    /// Whether every page passes.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.version.is_empty() && self.language.is_empty() && self.section.is_empty() && self.tags.is_empty()
+    }
+
+    /// Whether a page passes. A page without a version belongs to every version.
+    #[must_use]
+    pub fn accepts(&self, document: &Document) -> bool {
+        let version = self.version.is_empty()
+            || document.version.as_ref().is_none_or(|version| self.version.iter().any(|v| same_version(v, version)));
+        let language = self.language.is_empty() || self.language.contains(&document.language);
+        let section = self.section.is_empty() || document.section.as_ref().is_some_and(|s| self.section.contains(s));
+        let tags =
+            self.tags.is_empty() || document.tags.iter().any(|tag| self.tags.iter().any(|wanted| covers(wanted, tag)));
+        version && language && section && tags
+    }
+
+    /// This filter with the facets of `default` wherever it says nothing.
+    #[must_use]
+    pub fn or_default(&self, default: &Self) -> Self {
+        fn pick<T: Clone>(own: &[T], default: &[T]) -> Vec<T> {
+            if own.is_empty() { default.to_vec() } else { own.to_vec() }
+        }
+        Self {
+            version: pick(&self.version, &default.version),
+            language: pick(&self.language, &default.language),
+            section: pick(&self.section, &default.section),
+            tags: pick(&self.tags, &default.tags),
+        }
+    }
+}
+
+/// Soft wishes of the reader, from what they said about themselves.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Preferences {
+    /// Versions, as the reader wrote them (`2`, `v2.4`).
+    pub versions: Vec<String>,
+    /// Languages.
+    pub languages: Vec<Language>,
+    /// Tags or sections.
+    pub tags: Vec<String>,
+    /// Words that a fitting page has in its title, headings or tags, such as a platform.
+    pub terms: Vec<String>,
+}
+
+impl Preferences {
+    /// Whether nothing is preferred.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.versions.is_empty() && self.languages.is_empty() && self.tags.is_empty() && self.terms.is_empty()
+    }
+
+    /// How well a chunk under these headings fits, -1..=1: 0 where nothing speaks for or against it.
+    #[must_use]
+    pub fn fit(&self, document: &Document, heading_path: &[String]) -> f32 {
+        let mut wishes = 0.0;
+        let mut fit = 0.0;
+        if !self.versions.is_empty() {
+            wishes += 1.0;
+            if let Some(version) = &document.version {
+                fit += if self.versions.iter().any(|wanted| same_version(wanted, version)) { 1.0 } else { -1.0 };
+            }
+        }
+        if !self.languages.is_empty() {
+            wishes += 1.0;
+            fit += if self.languages.contains(&document.language) { 1.0 } else { -1.0 };
+        }
+        if !self.tags.is_empty() {
+            wishes += 1.0;
+            let tagged = document.tags.iter().chain(&document.section);
+            let fits = tagged.into_iter().any(|tag| self.tags.iter().any(|wanted| covers(wanted, tag)));
+            fit += f32::from(u8::from(fits));
+        }
+        if !self.terms.is_empty() {
+            wishes += 1.0;
+            let places = [&document.title].into_iter().chain(heading_path).chain(&document.tags);
+            let text: String = places.map(|place| format!("{} \n", crate::retrieval::analyzer::fold(place))).collect();
+            let fits = self.terms.iter().any(|term| text.contains(&*crate::retrieval::analyzer::fold(term)));
+            fit += f32::from(u8::from(fits));
+        }
+        if wishes > 0.0 { fit / wishes } else { 0.0 }
+    }
+}
+
+/// Whether `wanted` names `version` or a line of versions that it belongs to: `2` and `v2.4` name `2.4.1`.
+fn same_version(wanted: &str, version: &str) -> bool {
+    let bare = |text: &str| text.trim().trim_start_matches(['v', 'V']).trim_end_matches(".x").to_owned();
+    let (wanted, version) = (bare(wanted), bare(version));
+    version == wanted || version.strip_prefix(&wanted).is_some_and(|rest| rest.starts_with('.'))
+}
+
+fn covers(wanted: &str, tag: &str) -> bool {
+    tag == wanted || tag.strip_prefix(wanted).is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// Reads one value or a list of them, so that a page may write `{version: "2"}`.
+fn one_or_many<'de, D: serde::Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum OneOrMany<T> {
+        Many(Vec<T>),
+        One(T),
+        Nothing(()),
+    }
+    Ok(match OneOrMany::deserialize(deserializer)? {
+        OneOrMany::Many(values) => values,
+        OneOrMany::One(value) => vec![value],
+        OneOrMany::Nothing(()) => Vec::new(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page() -> Document {
+        Document {
+            title: "Install on Windows".into(),
+            tags: vec!["python/venv".into()],
+            version: Some("2.4.1".into()),
+            section: Some("guide".into()),
+            ..Document::default()
+        }
+    }
+
+    fn filter(json: &str) -> Filter {
+        serde_json::from_str(json).unwrap()
+    }
+
+    #[test]
+    fn a_page_must_pass_every_facet_by_one_of_its_values() {
+        for json in [
+            "{}",
+            r#"{"version":"2"}"#,
+            r#"{"version":["1","v2.4.x"]}"#,
+            r#"{"tags":"python","section":"guide"}"#,
+            r#"{"language":"en"}"#,
+        ] {
+            assert!(filter(json).accepts(&page()), "{json}");
+        }
+        for json in [
+            r#"{"version":"2.5"}"#,
+            r#"{"version":"24"}"#,
+            r#"{"tags":"py"}"#,
+            r#"{"language":"zh"}"#,
+            r#"{"section":"api","tags":"python"}"#,
+        ] {
+            assert!(!filter(json).accepts(&page()), "{json}");
+        }
+        assert!(serde_json::from_str::<Filter>(r#"{"verison":"2"}"#).is_err());
+    }
+
+    #[test]
+    fn a_page_without_a_version_belongs_to_every_version() {
+        let document = Document { version: None, ..page() };
+        assert!(filter(r#"{"version":"9"}"#).accepts(&document));
+    }
+
+    #[test]
+    fn a_default_fills_the_facets_that_are_left_open() {
+        let both = filter(r#"{"section":"api"}"#).or_default(&filter(r#"{"version":"3","section":"guide"}"#));
+        assert_eq!(both, filter(r#"{"version":"3","section":"api"}"#));
+    }
+
+    #[test]
+    fn preferences_pull_and_push_and_never_exclude() {
+        let windows = Preferences { terms: vec!["windows".into()], ..Preferences::default() };
+        assert_eq!(windows.fit(&page(), &[]), 1.0);
+        let other = Preferences { versions: vec!["3".into()], ..Preferences::default() };
+        assert_eq!(other.fit(&page(), &[]), -1.0);
+        assert_eq!(Preferences::default().fit(&page(), &[]), 0.0);
+    }
+}

@@ -1,0 +1,67 @@
+//! One order from two legs.
+//!
+//! Input: for each candidate its BM25F and its cosine, each put into proportion to what this query could reach.
+//! Output: the fused score. Candidates of either leg get both scores, so that no leg votes by absence.
+//! **Invariant:** the fused score depends on the query and the candidate alone, not on which other candidates there are,
+//! except through [`QueryScale`], which is measured on the whole index.
+
+use crate::retrieval::vector_index::Background;
+use crate::retrieval::weights::FusionWeights;
+
+/// What the scores of one query are measured against.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct QueryScale {
+    /// The best BM25F of any chunk for this query.
+    pub best_lexical: f32,
+    /// The BM25F that a chunk with every term in abundance would reach.
+    pub most_lexical: f32,
+    /// The best cosine of any candidate.
+    pub best_dense: f32,
+    /// How similar the query is to chunks in general; `None` without a dense leg.
+    pub background: Option<Background>,
+}
+
+impl QueryScale {
+    /// BM25F as a share of what the query could reach, 0..=1.
+    #[must_use]
+    pub fn lexical(&self, score: f32) -> f32 {
+        if self.most_lexical > 0.0 { (score / self.most_lexical).clamp(0.0, 1.0) } else { 0.0 }
+    }
+
+    /// A cosine in standard deviations above the background; 0 without a dense leg.
+    #[must_use]
+    pub fn dense(&self, cosine: f32) -> f32 {
+        self.background.map_or(0.0, |background| (cosine - background.mean) / background.deviation.max(0.01))
+    }
+}
+
+/// The fused score of a candidate, 0 and up.
+#[must_use]
+pub fn fuse(scale: &QueryScale, lexical: f32, cosine: Option<f32>, weights: &FusionWeights) -> f32 {
+    let lexical = scale.lexical(lexical);
+    match cosine {
+        Some(cosine) => (weights.lexical * lexical + weights.dense * scale.dense(cosine)).max(0.0),
+        None => weights.lexical * lexical,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_legs_raise_the_score() {
+        let background = Some(Background { mean: 0.1, deviation: 0.1 });
+        let scale = QueryScale { best_lexical: 8.0, most_lexical: 10.0, best_dense: 0.7, background };
+        let weights = FusionWeights::default();
+        let base = fuse(&scale, 2.0, Some(0.3), &weights);
+        assert!(fuse(&scale, 4.0, Some(0.3), &weights) > base);
+        assert!(fuse(&scale, 2.0, Some(0.5), &weights) > base);
+        assert!(fuse(&scale, 2.0, None, &weights) >= 0.0);
+    }
+
+    #[test]
+    fn an_empty_query_has_no_scale_and_no_score() {
+        assert_eq!(fuse(&QueryScale::default(), 0.0, None, &FusionWeights::default()), 0.0);
+    }
+}

@@ -1,0 +1,211 @@
+//! The instant-distance graph as compact bytes.
+//!
+//! Input: a graph, or the bytes that [`write`] made of one. Output: the other. A node's edges are a set, so they are
+//! stored sorted, each as the distance to the one before it. The graph is put together through serde, the only door that
+//! instant-distance leaves open.
+//!
+//! **Invariant:** what reaches instant-distance has every neighbor below the number of points, no edge twice, layers
+//! that shrink upwards, and no edge of a layer that leaves it.
+
+use instant_distance::Hnsw;
+use serde::Deserialize;
+use serde::de::value::Error as ValueError;
+use serde::de::{DeserializeSeed, Deserializer, Error as _, IntoDeserializer, MapAccess, SeqAccess, Visitor};
+use serde::forward_to_deserialize_any;
+
+use crate::error::Result;
+use crate::retrieval::codec::{ByteReader, damaged, put_varint};
+use crate::retrieval::vector_index::QuantizedVector;
+
+/// Edges of a node on the lowest layer; instant-distance fixes it.
+const LOWEST_EDGES: usize = 64;
+
+/// Edges of a node on the layers above.
+const UPPER_EDGES: usize = 32;
+
+/// What instant-distance writes in the place of an edge that is not there.
+const NO_EDGE: u32 = u32::MAX;
+
+/// The graph as its serializer shows it.
+#[derive(Deserialize)]
+struct Edges {
+    zero: Vec<Vec<u32>>,
+    layers: Vec<Vec<Vec<u32>>>,
+}
+
+/// Appends the edges of `graph`.
+pub(crate) fn write(graph: &Hnsw<QuantizedVector>, out: &mut Vec<u8>) -> Result<()> {
+    let unreadable = |_| damaged("the edges of the graph");
+    let json = serde_json::to_vec(graph).map_err(unreadable)?;
+    let edges: Edges = serde_json::from_slice(&json).map_err(unreadable)?;
+    put_varint(out, edges.layers.len() as u64);
+    for layer in &edges.layers {
+        put_varint(out, layer.len() as u64);
+    }
+    for node in edges.zero.iter().chain(edges.layers.iter().flatten()) {
+        let mut neighbors: Vec<u32> = node.iter().copied().filter(|id| *id != NO_EDGE).collect();
+        neighbors.sort_unstable();
+        neighbors.dedup();
+        put_varint(out, neighbors.len() as u64);
+        let mut next = 0;
+        for id in neighbors {
+            put_varint(out, u64::from(id - next));
+            next = id + 1;
+        }
+    }
+    Ok(())
+}
+
+/// Reads what [`write`] wrote, for `count` vectors of `stride` bytes each.
+pub(crate) fn read(
+    reader: &mut ByteReader<'_>,
+    vectors: &[u8],
+    stride: usize,
+    count: usize,
+    ef_search: usize,
+) -> Result<Hnsw<QuantizedVector>> {
+    let layer_count = reader.at_most(64)?;
+    let mut sizes = Vec::with_capacity(layer_count);
+    let mut below = count;
+    for _ in 0..layer_count {
+        // A layer above is a true part of the one below; an empty one could not be entered.
+        let size = reader.at_most(below)?;
+        if size == 0 {
+            return Err(reader.damaged());
+        }
+        sizes.push(size);
+        below = size;
+    }
+    // Each node costs at least the byte of its count, so the sum cannot exceed what is left.
+    if count + sizes.iter().sum::<usize>() > reader.remaining() {
+        return Err(reader.damaged());
+    }
+    let zero = (0..count).map(|_| node::<LOWEST_EDGES>(reader, count)).collect::<Result<Vec<_>>>()?;
+    let layers = sizes
+        .into_iter()
+        .map(|size| (0..size).map(|_| node::<UPPER_EDGES>(reader, size)).collect::<Result<Vec<_>>>())
+        .collect::<Result<Vec<_>>>()?;
+    Hnsw::deserialize(Graph { ef_search, vectors, stride, zero: &zero, layers: &layers })
+        .map_err(|_| damaged("the graph of the vectors"))
+}
+
+fn node<const EDGES: usize>(reader: &mut ByteReader<'_>, size: usize) -> Result<[u32; EDGES]> {
+    let mut edges = [NO_EDGE; EDGES];
+    let mut next = 0;
+    for edge in edges.iter_mut().take(reader.at_most(EDGES)?) {
+        let id = reader.at_most(size)? + next;
+        if id >= size {
+            return Err(damaged("an edge of the graph"));
+        }
+        *edge = id as u32;
+        next = id + 1;
+    }
+    Ok(edges)
+}
+
+/// The parts of a graph, in the shape in which instant-distance asks serde for them.
+struct Graph<'a> {
+    ef_search: usize,
+    vectors: &'a [u8],
+    stride: usize,
+    zero: &'a [[u32; LOWEST_EDGES]],
+    layers: &'a [Vec<[u32; UPPER_EDGES]>],
+}
+
+/// A value of the graph.
+enum Value<'a> {
+    Number(u64),
+    Vectors(std::slice::ChunksExact<'a, u8>),
+    Vector(&'a [u8]),
+    Lowest(std::slice::Iter<'a, [u32; LOWEST_EDGES]>),
+    Layers(std::slice::Iter<'a, Vec<[u32; UPPER_EDGES]>>),
+    Layer(std::slice::Iter<'a, [u32; UPPER_EDGES]>),
+    Node(std::slice::Iter<'a, u32>),
+}
+
+impl<'de> Deserializer<'de> for Graph<'de> {
+    type Error = ValueError;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> std::result::Result<V::Value, ValueError> {
+        let vectors = if self.vectors.is_empty() { [].chunks_exact(1) } else { self.vectors.chunks_exact(self.stride) };
+        visitor.visit_map(Fields {
+            fields: vec![
+                ("layers", Value::Layers(self.layers.iter())),
+                ("zero", Value::Lowest(self.zero.iter())),
+                ("points", Value::Vectors(vectors)),
+                ("ef_search", Value::Number(self.ef_search as u64)),
+            ],
+            value: None,
+        })
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+        newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
+    }
+}
+
+struct Fields<'a> {
+    fields: Vec<(&'static str, Value<'a>)>,
+    value: Option<Value<'a>>,
+}
+
+impl<'de> MapAccess<'de> for Fields<'de> {
+    type Error = ValueError;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> std::result::Result<Option<K::Value>, ValueError> {
+        let Some((name, value)) = self.fields.pop() else { return Ok(None) };
+        self.value = Some(value);
+        seed.deserialize(name.into_deserializer()).map(Some)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> std::result::Result<V::Value, ValueError> {
+        seed.deserialize(self.value.take().ok_or_else(|| ValueError::custom("a value before its key"))?)
+    }
+}
+
+impl<'de> Deserializer<'de> for Value<'de> {
+    type Error = ValueError;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> std::result::Result<V::Value, ValueError> {
+        match self {
+            Value::Number(number) => visitor.visit_u64(number),
+            Value::Vector(bytes) => visitor.visit_borrowed_bytes(bytes),
+            Value::Vectors(vectors) => visitor.visit_seq(Items(vectors.map(Value::Vector))),
+            Value::Lowest(nodes) => visitor.visit_seq(Items(nodes.map(|node| Value::Node(node.iter())))),
+            Value::Layers(layers) => visitor.visit_seq(Items(layers.map(|layer| Value::Layer(layer.iter())))),
+            Value::Layer(nodes) => visitor.visit_seq(Items(nodes.map(|node| Value::Node(node.iter())))),
+            Value::Node(ids) => visitor.visit_seq(Items(ids.map(|id| Value::Number(u64::from(*id))))),
+        }
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        visitor: V,
+    ) -> std::result::Result<V::Value, ValueError> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+        seq tuple tuple_struct map struct enum identifier ignored_any
+    }
+}
+
+struct Items<I>(I);
+
+impl<'de, I: Iterator<Item = Value<'de>>> SeqAccess<'de> for Items<I> {
+    type Error = ValueError;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> std::result::Result<Option<T::Value>, ValueError> {
+        self.0.next().map(|value| seed.deserialize(value)).transpose()
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        self.0.size_hint().1
+    }
+}

@@ -1,0 +1,235 @@
+//! A question as the lexical index sees it: weighted terms, each with the spellings that may stand for it.
+//!
+//! Input: the reader's words. Output: [`LexicalQuery`]. **Invariant:** at most [`MOST_TERMS`] terms come out, and the
+//! work is bounded: text beyond [`LONGEST_QUERY`] bytes is not read, and no more than [`MOST_CORRECTIONS`] terms are
+//! compared with the dictionary.
+
+use std::collections::HashMap;
+
+use crate::retrieval::analyzer::{Analyzer, Token, TokenKind, fold};
+use crate::retrieval::lexical_index::LexicalIndex;
+use crate::retrieval::synonyms::Synonyms;
+use crate::retrieval::weights::TermWeights;
+
+/// Terms of a query; a chunk's matches are kept as bits of a `u64`.
+pub const MOST_TERMS: usize = 64;
+
+/// Bytes of a query that are read; 2,000 Chinese characters fit.
+pub const LONGEST_QUERY: usize = 8_000;
+
+/// Unknown terms of a query that are looked up with slips.
+const MOST_CORRECTIONS: usize = 4;
+
+/// Spellings that may stand for one mistyped term.
+const MOST_SPELLINGS: usize = 3;
+
+/// Completions of the last word in search-as-you-type.
+const MOST_COMPLETIONS: usize = 12;
+
+/// How a query is read.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct QueryOptions {
+    /// The last word may be unfinished.
+    pub prefix: bool,
+    /// Words that the index does not hold may be mistyped.
+    pub typos: bool,
+    /// What each kind of term weighs.
+    pub weights: TermWeights,
+}
+
+impl Default for QueryOptions {
+    fn default() -> Self {
+        Self { prefix: false, typos: true, weights: TermWeights::default() }
+    }
+}
+
+/// A term of a query.
+#[derive(Debug, Clone, PartialEq)]
+pub struct QueryTerm {
+    /// The term as the analyzer gives it.
+    pub text: String,
+    /// What kind it is.
+    pub kind: TokenKind,
+    /// Its weight in the query, 0 and up.
+    pub weight: f32,
+    /// Its inverse document frequency; that of an unseen term when the index does not hold it.
+    pub idf: f32,
+    /// Numbers of the index's terms that stand for it, each with its share, 0..=1.
+    pub alternatives: Vec<(u32, f32)>,
+    /// Whether the index holds the term itself.
+    pub known: bool,
+}
+
+/// An analyzed query.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct LexicalQuery {
+    /// The terms.
+    pub terms: Vec<QueryTerm>,
+    /// Share of the query's words that the index holds, 0..=1; 0 for a query without any word.
+    pub in_vocabulary: f32,
+}
+
+impl LexicalQuery {
+    /// Reads `text` against an index.
+    #[must_use]
+    pub fn new(
+        analyzer: &Analyzer,
+        index: &LexicalIndex,
+        synonyms: &Synonyms,
+        text: &str,
+        options: &QueryOptions,
+    ) -> Self {
+        let text = shorten(text, LONGEST_QUERY);
+        let tokens = analyzer.analyze(text);
+        let only_stopwords = tokens.iter().all(|token| token.stopword);
+        let carried: Vec<String> = tokens
+            .iter()
+            .filter(|token| matches!(token.kind, TokenKind::Word | TokenKind::ChineseWord))
+            .map(|token| token.term.clone())
+            .collect();
+        let mut query = Self::default();
+        let mut numbers: HashMap<String, usize> = HashMap::new();
+        let last_start = tokens.last().map_or(0, |token| token.start);
+        let unfinished = options.prefix && tokens.last().is_some_and(|token| token.end == text.len());
+        let mut corrections = 0;
+        for token in tokens {
+            if token.stopword && !only_stopwords {
+                continue;
+            }
+            let weight = options.weights.of(token.kind);
+            if let Some(number) = numbers.get(&token.term) {
+                let term = &mut query.terms[*number];
+                term.weight = term.weight.max(weight);
+                continue;
+            }
+            let unfinished = unfinished && token.start == last_start && token.kind != TokenKind::Identifier;
+            let mut term = Self::term(index, &token, weight);
+            if unfinished {
+                complete(index, &mut term, &fold(&text[token.start..token.end]));
+            }
+            if term.alternatives.is_empty()
+                && options.typos
+                && token.kind == TokenKind::Word
+                && corrections < MOST_CORRECTIONS
+            {
+                corrections += 1;
+                correct(index, &mut term);
+            }
+            numbers.insert(token.term, query.terms.len());
+            query.terms.push(term);
+        }
+        query.in_vocabulary = query.share_known();
+        for replacement in synonyms.replacements(analyzer, &carried) {
+            for other in replacement.others {
+                query.add_synonym(index, &replacement.found, &other, &numbers, options.weights.synonym);
+            }
+        }
+        if query.terms.len() > MOST_TERMS {
+            query.terms.sort_by(|a, b| (b.weight * b.idf).total_cmp(&(a.weight * a.idf)));
+            query.terms.truncate(MOST_TERMS);
+        }
+        query
+    }
+
+    fn term(index: &LexicalIndex, token: &Token, weight: f32) -> QueryTerm {
+        let number = index.terms().find(&token.term);
+        QueryTerm {
+            text: token.term.clone(),
+            kind: token.kind,
+            weight,
+            idf: index.idf(number.map_or(0, |number| index.chunks_with(number))),
+            alternatives: number.map(|number| (number as u32, 1.0)).into_iter().collect(),
+            known: number.is_some(),
+        }
+    }
+
+    /// The share of words that are known, where a Chinese word that the list does not hold is judged by its pairs.
+    fn share_known(&self) -> f32 {
+        let words =
+            self.terms.iter().filter(|term| !matches!(term.kind, TokenKind::Identifier | TokenKind::ChinesePart));
+        let (mut known, mut all) = (0.0, 0.0);
+        for term in words {
+            all += 1.0;
+            known += f32::from(u8::from(term.known));
+        }
+        if all > 0.0 { known / all } else { 0.0 }
+    }
+
+    fn add_synonym(
+        &mut self,
+        index: &LexicalIndex,
+        found: &[String],
+        other: &[Token],
+        numbers: &HashMap<String, usize>,
+        share: f32,
+    ) {
+        if let ([found], [other]) = (found, other) {
+            let number = index.terms().find(&other.term);
+            if let (Some(at), Some(number)) = (numbers.get(found), number) {
+                let term = &mut self.terms[*at];
+                if term.alternatives.is_empty() {
+                    term.idf = index.idf(index.chunks_with(number));
+                }
+                term.alternatives.push((number as u32, share));
+            }
+            return;
+        }
+        // A phrase of several words: its words join the query, and weigh together what one word would.
+        for token in other.iter().filter(|token| !token.stopword && !numbers.contains_key(&token.term)) {
+            let term = Self::term(index, token, share / other.len() as f32);
+            if term.known {
+                self.terms.push(term);
+            }
+        }
+    }
+}
+
+/// The longest start of `text` of at most `limit` bytes.
+fn shorten(text: &str, limit: usize) -> &str {
+    if text.len() <= limit {
+        return text;
+    }
+    let end = (0..=limit).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    &text[..end]
+}
+
+/// Adds the terms that start like the unfinished word; the most frequent ones are the likeliest.
+fn complete(index: &LexicalIndex, term: &mut QueryTerm, typed: &str) {
+    if typed.chars().count() < 2 && !typed.chars().any(crate::retrieval::analyzer::is_cjk) {
+        return;
+    }
+    let mut completions: Vec<usize> = index.terms().with_prefix(typed).take(5_000).collect();
+    completions.sort_by_key(|number| (std::cmp::Reverse(index.chunks_with(*number)), *number));
+    completions.truncate(MOST_COMPLETIONS);
+    let exact = term.alternatives.first().map(|(number, _)| *number);
+    let share = if exact.is_some() { 0.5 } else { 0.9 };
+    for number in completions {
+        if exact != Some(number as u32) {
+            term.alternatives.push((number as u32, share));
+        }
+    }
+    if exact.is_none() {
+        take_commonest_idf(index, term);
+    }
+}
+
+/// Adds the terms that the word was probably meant to be.
+fn correct(index: &LexicalIndex, term: &mut QueryTerm) {
+    let near = index.terms().near(&term.text);
+    let Some(least) = near.first().map(|(_, slips)| *slips) else { return };
+    let mut spellings: Vec<usize> =
+        near.into_iter().filter(|(_, slips)| *slips == least).map(|(number, _)| number).collect();
+    spellings.sort_by_key(|number| (std::cmp::Reverse(index.chunks_with(*number)), *number));
+    spellings.truncate(MOST_SPELLINGS);
+    let share = if least == 1 { 0.8 } else { 0.5 };
+    term.alternatives = spellings.into_iter().map(|number| (number as u32, share)).collect();
+    take_commonest_idf(index, term);
+}
+
+/// A term that is only known by its alternatives is as telling as the commonest of them.
+fn take_commonest_idf(index: &LexicalIndex, term: &mut QueryTerm) {
+    let commonest = term.alternatives.iter().map(|(number, _)| index.chunks_with(*number as usize)).max();
+    if let Some(chunks) = commonest {
+        term.idf = index.idf(chunks);
+    }
+}

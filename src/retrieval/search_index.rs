@@ -1,0 +1,648 @@
+//! One search, from the reader's words to the passages that answer them.
+//!
+//! Input: an index whose parts may arrive one after the other, and a [`SearchRequest`]. Output: a [`SearchResponse`].
+//! 1. the query is read ([`LexicalQuery`]) and both legs name candidates ([`LexicalIndex`], [`VectorIndex`]),
+//! 2. each candidate gets both scores, which are fused ([`fusion`](crate::retrieval::fusion)),
+//! 3. the best ones are looked at again ([`Reranker`]),
+//! 4. copies and more than a fair share of one page are set aside,
+//! 5. what is left becomes [`Passage`]s with evidence, best sentence and highlights.
+//!
+//! **Invariant:** a search is synchronous and pure. What is not there yet (vectors, texts) makes the answer poorer and
+//! is named in it, and is never an error.
+
+use std::collections::HashMap;
+
+use crate::error::{Error, IndexError, Result};
+use crate::retrieval::analyzer::{Analyzer, TokenKind};
+use crate::retrieval::best_passage::{best_passage, highlights};
+use crate::retrieval::codec::damaged;
+use crate::retrieval::document::{Chunk, Document};
+use crate::retrieval::evidence::{Signals, evidence};
+use crate::retrieval::facets::{Filter, Preferences};
+use crate::retrieval::fusion::{QueryScale, fuse};
+use crate::retrieval::lexical_index::{LexicalIndex, LexicalScores, page_starts};
+use crate::retrieval::lexical_query::{LexicalQuery, QueryOptions};
+use crate::retrieval::second_stage::{Candidate, EvidenceReranker, RERANK_DEPTH, Reranker};
+use crate::retrieval::synonyms::{Synonyms, carrying};
+use crate::retrieval::text_store::TextStore;
+use crate::retrieval::vector_index::{EF_SEARCH, VectorIndex};
+use crate::retrieval::weights::{DUPLICATE_COSINE, PREFERENCE_SHARE, Weights};
+use crate::turn::{Mode, Passage, Scores};
+
+/// Candidates of each leg.
+const LEG_DEPTH: usize = 100;
+
+/// Chunks up to which a filtered search compares with each; above, the graph is searched and its answer filtered.
+const SCAN_LIMIT: usize = 4_000;
+
+/// Results that a request may ask for at most.
+pub const MOST_RESULTS: usize = 100;
+
+/// What the index knows about the model it was built with.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ModelInfo {
+    /// Id of the model.
+    pub id: String,
+    /// Length of its vectors.
+    pub dimension: usize,
+}
+
+/// What a search index is made of; everything but the vectors, which come later.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct IndexParts {
+    /// The pages.
+    pub documents: Vec<Document>,
+    /// The chunks, page by page; their `text` is empty, see [`IndexParts::texts`].
+    pub chunks: Vec<Chunk>,
+    /// The lexical leg.
+    pub lexical: LexicalIndex,
+    /// The analysis, with the corpus's word list.
+    pub analyzer: Analyzer,
+    /// The site's synonyms.
+    pub synonyms: Synonyms,
+    /// The texts, or the shards that they will come in.
+    pub texts: TextStore,
+    /// The model that the vectors were made with; `None` for an index without vectors.
+    pub model: Option<ModelInfo>,
+    /// What a search is limited to where the request says nothing.
+    pub default_filter: Filter,
+}
+
+/// A search.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SearchRequest<'a> {
+    /// The reader's words, as a stand-alone query.
+    pub query: &'a str,
+    /// Its embedding by the index's model.
+    pub embedding: Option<&'a [f32]>,
+    /// Which legs answer; `Hybrid` without an embedding becomes `Lexical`.
+    pub mode: Mode,
+    /// Passages wanted, 1..=[`MOST_RESULTS`].
+    pub top_k: usize,
+    /// Hard limit on the pages.
+    pub filter: Filter,
+    /// Soft wishes.
+    pub preferences: Preferences,
+    /// Whether the last word may be unfinished, for search-as-you-type.
+    pub prefix: bool,
+}
+
+impl Default for SearchRequest<'_> {
+    fn default() -> Self {
+        Self {
+            query: "",
+            embedding: None,
+            mode: Mode::Hybrid,
+            top_k: 5,
+            filter: Filter::default(),
+            preferences: Preferences::default(),
+            prefix: false,
+        }
+    }
+}
+
+/// The answer to a search.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SearchResponse {
+    /// The passages, best first.
+    pub passages: Vec<Passage>,
+    /// Which legs answered.
+    pub mode: Mode,
+    /// Shards whose texts the passages need; their `text` is empty until then. Sorted.
+    pub missing_texts: Vec<u32>,
+    /// Share of the query's words that the index holds, 0..=1.
+    pub in_vocabulary: f32,
+    /// What was worked around, in readable sentences.
+    pub warnings: Vec<String>,
+}
+
+/// An index that can be searched.
+pub struct SearchIndex {
+    parts: IndexParts,
+    page_starts: Vec<u32>,
+    document_numbers: HashMap<String, u32>,
+    vectors: Option<VectorIndex>,
+    weights: Weights,
+    reranker: Box<dyn Reranker>,
+}
+
+impl std::fmt::Debug for SearchIndex {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("SearchIndex")
+            .field("documents", &self.parts.documents.len())
+            .field("chunks", &self.parts.chunks.len())
+            .field("vectors", &self.vectors)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A candidate on its way through the stages.
+#[derive(Debug, Clone)]
+struct Hit {
+    chunk: u32,
+    lexical: f32,
+    cosine: Option<f32>,
+    fused: f32,
+    score: f32,
+    coverage: f32,
+    heading: HeadingMatch,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct HeadingMatch {
+    coverage: f32,
+    precision: f32,
+}
+
+impl SearchIndex {
+    /// Puts the parts together.
+    ///
+    /// # Errors
+    /// [`IndexError::Damaged`] when the parts contradict each other.
+    pub fn new(parts: IndexParts) -> Result<Self> {
+        let starts = page_starts(parts.documents.len(), parts.chunks.iter().map(|chunk| chunk.document))?;
+        if parts.lexical.chunk_count() != parts.chunks.len() || parts.texts.chunk_count() != parts.chunks.len() {
+            return Err(damaged("its parts hold different numbers of chunks"));
+        }
+        let numbers = parts.documents.iter().enumerate().map(|(at, d)| (d.id.clone(), at as u32)).collect();
+        let weights = Weights::default();
+        let reranker = Box::new(EvidenceReranker { weights: weights.second_stage });
+        Ok(Self { parts, page_starts: starts, document_numbers: numbers, vectors: None, weights, reranker })
+    }
+
+    /// Adds the dense leg.
+    ///
+    /// # Errors
+    /// [`IndexError::Damaged`] when it holds another number of chunks, [`IndexError::ModelMismatch`] when another model
+    /// made it than the index names. The index goes on without it.
+    pub fn set_vectors(&mut self, vectors: VectorIndex) -> Result<()> {
+        if vectors.len() != self.parts.chunks.len() {
+            return Err(damaged("the vectors are those of another index"));
+        }
+        self.accepts_model(vectors.model())?;
+        self.vectors = Some(vectors);
+        Ok(())
+    }
+
+    /// Adds the texts of a shard.
+    ///
+    /// # Errors
+    /// [`IndexError::Damaged`] when there is no such shard, or it holds another number of chunks.
+    pub fn set_texts(&mut self, shard: u32, texts: Vec<String>) -> Result<()> {
+        self.parts.texts.insert(shard, texts)
+    }
+
+    /// Whether the vectors of a loaded model may meet this index.
+    ///
+    /// # Errors
+    /// [`IndexError::ModelMismatch`] when the index was built for another model or for none.
+    pub fn accepts_model(&self, model: &str) -> Result<()> {
+        let built_for = self.parts.model.as_ref().map_or("none", |info| info.id.as_str());
+        if built_for == model {
+            return Ok(());
+        }
+        Err(Error::Index(IndexError::ModelMismatch { index: built_for.to_owned(), model: model.to_owned() }))
+    }
+
+    /// Puts another second stage in the place of the default.
+    pub fn set_reranker(&mut self, reranker: Box<dyn Reranker>) {
+        self.reranker = reranker;
+    }
+
+    /// Sets all weights; the defaults are measured, see [`weights`](crate::retrieval::weights).
+    pub fn set_weights(&mut self, weights: Weights) {
+        self.weights = weights;
+        self.reranker = Box::new(EvidenceReranker { weights: weights.second_stage });
+    }
+
+    /// The pages.
+    #[must_use]
+    pub fn documents(&self) -> &[Document] {
+        &self.parts.documents
+    }
+
+    /// The chunks, page by page, without their texts.
+    #[must_use]
+    pub fn chunks(&self) -> &[Chunk] {
+        &self.parts.chunks
+    }
+
+    /// The texts.
+    #[must_use]
+    pub fn texts(&self) -> &TextStore {
+        &self.parts.texts
+    }
+
+    /// The analysis, with the corpus's word list.
+    #[must_use]
+    pub fn analyzer(&self) -> &Analyzer {
+        &self.parts.analyzer
+    }
+
+    /// The lexical leg.
+    #[must_use]
+    pub fn lexical(&self) -> &LexicalIndex {
+        &self.parts.lexical
+    }
+
+    /// The dense leg, where it is there.
+    #[must_use]
+    pub fn vectors(&self) -> Option<&VectorIndex> {
+        self.vectors.as_ref()
+    }
+
+    /// The model that the vectors were made with.
+    #[must_use]
+    pub fn model(&self) -> Option<&ModelInfo> {
+        self.parts.model.as_ref()
+    }
+
+    /// The page of this id.
+    #[must_use]
+    pub fn document(&self, id: &str) -> Option<&Document> {
+        self.parts.documents.get(*self.document_numbers.get(id)? as usize)
+    }
+
+    /// The number of the chunk that a [`Passage::id`] names.
+    #[must_use]
+    pub fn chunk_of(&self, passage_id: &str) -> Option<u32> {
+        let (document, ordinal) = passage_id.rsplit_once('#')?;
+        let page = *self.document_numbers.get(document)?;
+        let ordinal: u32 = ordinal.parse().ok()?;
+        let range = self.page_range(page);
+        let chunk = range.start.checked_add(ordinal)?;
+        let named = self.parts.chunks.get(chunk as usize).filter(|named| named.ordinal == ordinal);
+        if named.is_some() && chunk < range.end {
+            return Some(chunk);
+        }
+        range.into_iter().find(|chunk| self.parts.chunks[*chunk as usize].ordinal == ordinal)
+    }
+
+    fn page_range(&self, page: u32) -> std::ops::Range<u32> {
+        match (self.page_starts.get(page as usize), self.page_starts.get(page as usize + 1)) {
+            (Some(from), Some(to)) => *from..*to,
+            _ => 0..0,
+        }
+    }
+
+    /// A passage with its neighbors of the same section joined to it, as long as their texts are there and the whole
+    /// stays within `limit` characters: what a prompt should hold. Falls back to the passage's own text.
+    #[must_use]
+    pub fn with_neighbors(&self, passage: &Passage, limit: usize) -> String {
+        let Some(chunk) = self.chunk_of(&passage.id) else { return passage.text.clone() };
+        let home = &self.parts.chunks[chunk as usize];
+        let page = self.page_range(home.document);
+        let belongs =
+            |other: u32| page.contains(&other) && self.parts.chunks[other as usize].heading_path == home.heading_path;
+        let mut length = passage.text.chars().count();
+        let (mut from, mut to) = (chunk, chunk);
+        let (mut down, mut up) = (true, true);
+        // What follows explains more often than what comes before, so it is asked first.
+        while down || up {
+            if up {
+                up = belongs(to + 1) && self.grow(to + 1, &mut length, limit);
+                to += u32::from(up);
+            }
+            if down {
+                down = from > 0 && belongs(from - 1) && self.grow(from - 1, &mut length, limit);
+                from -= u32::from(down);
+            }
+        }
+        if from == to {
+            return passage.text.clone();
+        }
+        let texts: Vec<&str> = (from..=to).filter_map(|chunk| self.parts.texts.text(chunk)).collect();
+        texts.join("\n\n")
+    }
+
+    fn grow(&self, chunk: u32, length: &mut usize, limit: usize) -> bool {
+        let Some(text) = self.parts.texts.text(chunk) else { return false };
+        let longer = *length + text.chars().count() + 2;
+        let fits = longer <= limit;
+        if fits {
+            *length = longer;
+        }
+        fits
+    }
+
+    /// Searches.
+    ///
+    /// # Errors
+    /// [`Error::InvalidOption`] when `top_k` is out of range, [`IndexError::Damaged`] when the index turns out to be.
+    pub fn search(&self, request: &SearchRequest<'_>) -> Result<SearchResponse> {
+        if !(1..=MOST_RESULTS).contains(&request.top_k) {
+            let reason = format!("{} is not within 1..={MOST_RESULTS}", request.top_k);
+            return Err(Error::InvalidOption { name: "topK".to_owned(), reason });
+        }
+        let mut warnings = Vec::new();
+        let embedding = self.usable_embedding(request, &mut warnings);
+        let mode = match (request.mode, embedding) {
+            (Mode::Lexical, _) | (_, None) => Mode::Lexical,
+            (mode, Some(_)) => mode,
+        };
+        let embedding = if mode == Mode::Lexical { None } else { embedding };
+        let options = QueryOptions { prefix: request.prefix, weights: self.weights.terms, ..QueryOptions::default() };
+        let parts = &self.parts;
+        let query = LexicalQuery::new(&parts.analyzer, &parts.lexical, &parts.synonyms, request.query, &options);
+        let scores = parts.lexical.score(&query, &self.weights.lexical)?;
+        let filter = request.filter.or_default(&parts.default_filter);
+        let (hits, scale) = self.candidates(&query, &scores, embedding, mode, &filter);
+        let hits = self.order(request, &query, hits, &scale, mode, &mut warnings);
+        let hits = self.select(hits, request.top_k);
+        Ok(self.respond(&query, &scale, hits, mode, warnings))
+    }
+
+    fn usable_embedding<'a>(&self, request: &SearchRequest<'a>, warnings: &mut Vec<String>) -> Option<&'a [f32]> {
+        let embedding = request.embedding?;
+        let vectors = self.vectors.as_ref()?;
+        if embedding.len() == vectors.dimension() && embedding.iter().all(|value| value.is_finite()) {
+            return Some(embedding);
+        }
+        warnings.push(format!(
+            "dense search is off: the query's vector has {} dimensions or is not finite, the index has {}",
+            embedding.len(),
+            vectors.dimension()
+        ));
+        None
+    }
+
+    /// The candidates of the legs that answer, each with every score that there is.
+    fn candidates(
+        &self,
+        query: &LexicalQuery,
+        scores: &LexicalScores,
+        embedding: Option<&[f32]>,
+        mode: Mode,
+        filter: &Filter,
+    ) -> (Vec<Hit>, QueryScale) {
+        let accepted: Option<Vec<bool>> =
+            (!filter.is_open()).then(|| self.parts.documents.iter().map(|document| filter.accepts(document)).collect());
+        let accepts = |chunk: u32| {
+            accepted.as_ref().is_none_or(|accepted| {
+                accepted.get(self.parts.chunks[chunk as usize].document as usize).copied().unwrap_or(false)
+            })
+        };
+        let lexical = if mode == Mode::Dense { Vec::new() } else { scores.top(LEG_DEPTH, accepts) };
+        let dense = match (&self.vectors, embedding) {
+            (Some(vectors), Some(embedding)) => self.dense(vectors, embedding, accepted.is_some(), &accepts),
+            _ => Vec::new(),
+        };
+        let scale = QueryScale {
+            best_lexical: lexical.first().map_or(0.0, |hit| hit.1),
+            most_lexical: query.terms.iter().map(|term| term.weight * term.idf).sum::<f32>()
+                * (self.weights.lexical.k1 + 1.0),
+            best_dense: dense.first().map_or(0.0, |hit| hit.1),
+            background: self.vectors.as_ref().zip(embedding).map(|(vectors, query)| vectors.background(query)),
+        };
+        let mut chunks: Vec<u32> = lexical.iter().chain(&dense).map(|hit| hit.0).collect();
+        chunks.sort_unstable();
+        chunks.dedup();
+        let hits = chunks
+            .into_iter()
+            .map(|chunk| {
+                let lexical = scores.scores.get(chunk as usize).copied().unwrap_or(0.0);
+                let cosine = self.vectors.as_ref().zip(embedding).and_then(|(v, query)| v.cosine(query, chunk));
+                let fused = match mode {
+                    Mode::Lexical => scale.lexical(lexical),
+                    Mode::Dense => cosine.unwrap_or(-1.0) + 1.0,
+                    Mode::Hybrid => fuse(&scale, lexical, cosine, &self.weights.fusion),
+                };
+                let coverage = covered(query, scores.matched.get(chunk as usize).copied().unwrap_or(0));
+                Hit { chunk, lexical, cosine, fused, score: fused, coverage, heading: HeadingMatch::default() }
+            })
+            .collect();
+        (hits, scale)
+    }
+
+    /// The dense leg: the graph answers, unless a filter leaves so few chunks that comparing with each is as quick.
+    fn dense(
+        &self,
+        vectors: &VectorIndex,
+        embedding: &[f32],
+        filtered: bool,
+        accepts: &impl Fn(u32) -> bool,
+    ) -> Vec<(u32, f32)> {
+        if !filtered {
+            return vectors.nearest(embedding, LEG_DEPTH);
+        }
+        let left: Vec<u32> = (0..self.parts.chunks.len() as u32).filter(|chunk| accepts(*chunk)).collect();
+        if left.len() <= SCAN_LIMIT {
+            return vectors.nearest_among(embedding, left, LEG_DEPTH);
+        }
+        let mut hits = vectors.nearest(embedding, EF_SEARCH);
+        hits.retain(|hit| accepts(hit.0));
+        if hits.len() < EF_SEARCH / 4 {
+            return vectors.nearest_among(embedding, left, LEG_DEPTH);
+        }
+        hits
+    }
+
+    /// Orders the candidates: fused score, boosts and wishes, then the second stage over the best.
+    fn order(
+        &self,
+        request: &SearchRequest<'_>,
+        query: &LexicalQuery,
+        mut hits: Vec<Hit>,
+        scale: &QueryScale,
+        mode: Mode,
+        warnings: &mut Vec<String>,
+    ) -> Vec<Hit> {
+        sort(&mut hits);
+        // The legs by themselves stay as they are: they are what the fusion is measured against.
+        if mode == Mode::Hybrid || mode == Mode::Lexical {
+            hits.truncate(RERANK_DEPTH.max(request.top_k));
+            let fused: HashMap<u32, f32> = hits.iter().map(|hit| (hit.chunk, hit.fused)).collect();
+            for hit in &mut hits {
+                hit.heading = self.heading_match(query, hit.chunk);
+            }
+            let candidates: Vec<Candidate<'_>> = hits.iter().map(|hit| self.candidate(hit, scale, &fused)).collect();
+            match self.reranker.rerank(request.query, &candidates) {
+                Ok(scores) if scores.len() == hits.len() => {
+                    hits.iter_mut().zip(scores).for_each(|(hit, score)| hit.score = score);
+                }
+                Ok(scores) => warnings.push(format!(
+                    "the second stage was skipped: it gave {} scores for {} candidates",
+                    scores.len(),
+                    hits.len()
+                )),
+                Err(error) => warnings.push(format!("the second stage was skipped: {error}")),
+            }
+        }
+        for hit in &mut hits {
+            let chunk = &self.parts.chunks[hit.chunk as usize];
+            let document = &self.parts.documents[chunk.document as usize];
+            let fit = request.preferences.fit(document, &chunk.heading_path);
+            hit.score *= document.boost.clamp(0.1, 10.0) * (1.0 + PREFERENCE_SHARE * fit);
+        }
+        sort(&mut hits);
+        hits
+    }
+
+    fn candidate<'a>(&'a self, hit: &Hit, scale: &QueryScale, fused: &HashMap<u32, f32>) -> Candidate<'a> {
+        let chunk = &self.parts.chunks[hit.chunk as usize];
+        let document = &self.parts.documents[chunk.document as usize];
+        let page = self.page_range(chunk.document);
+        let beside = [hit.chunk.checked_sub(1), hit.chunk.checked_add(1)];
+        let neighbors = beside.into_iter().flatten().filter(|other| page.contains(other));
+        Candidate {
+            chunk: hit.chunk,
+            title: &document.title,
+            heading_path: &chunk.heading_path,
+            text: self.parts.texts.text(hit.chunk),
+            fused: hit.fused,
+            lexical: scale.lexical(hit.lexical),
+            dense: hit.cosine.map(|cosine| scale.dense(cosine)),
+            coverage: hit.coverage,
+            heading_coverage: hit.heading.coverage,
+            heading_precision: hit.heading.precision,
+            neighbor: neighbors.filter_map(|other| fused.get(&other)).fold(0.0, |best, score| score.max(best)),
+            authority: document.authority,
+        }
+    }
+
+    /// How well the nearest heading (the title, where there is none) and the query are the same.
+    fn heading_match(&self, query: &LexicalQuery, chunk: u32) -> HeadingMatch {
+        let chunk = &self.parts.chunks[chunk as usize];
+        let title = &self.parts.documents[chunk.document as usize].title;
+        let heading = chunk.heading_path.last().unwrap_or(title);
+        let tokens: Vec<_> =
+            carrying(self.parts.analyzer.analyze(heading)).into_iter().filter(|token| !token.stopword).collect();
+        if tokens.is_empty() {
+            return HeadingMatch::default();
+        }
+        let in_query = |term: &str| query.terms.iter().any(|asked| asked.text == term);
+        let precise = tokens.iter().filter(|token| in_query(&token.term)).count();
+        let words = query.terms.iter().filter(|t| matches!(t.kind, TokenKind::Word | TokenKind::ChineseWord));
+        let (mut all, mut found) = (0.0, 0.0);
+        for term in words {
+            let weight = term.weight * term.idf;
+            all += weight;
+            if tokens.iter().any(|token| token.term == term.text) {
+                found += weight;
+            }
+        }
+        HeadingMatch {
+            coverage: if all > 0.0 { found / all } else { 0.0 },
+            precision: precise as f32 / tokens.len() as f32,
+        }
+    }
+
+    /// The `top_k` hits that are no copies of better ones, with no more of one page than its share as long as there
+    /// are others.
+    fn select(&self, hits: Vec<Hit>, top_k: usize) -> Vec<Hit> {
+        let share = top_k.div_ceil(2).max(1);
+        let mut taken: Vec<Hit> = Vec::with_capacity(top_k);
+        let mut set_aside = Vec::new();
+        let mut pages: HashMap<u32, usize> = HashMap::new();
+        for hit in hits {
+            if taken.len() == top_k {
+                break;
+            }
+            if taken.iter().any(|better| self.is_copy(better.chunk, hit.chunk)) {
+                continue;
+            }
+            let of_page = pages.entry(self.parts.chunks[hit.chunk as usize].document).or_default();
+            if *of_page == share {
+                set_aside.push(hit);
+                continue;
+            }
+            *of_page += 1;
+            taken.push(hit);
+        }
+        let room = top_k - taken.len();
+        taken.extend(set_aside.into_iter().take(room));
+        taken
+    }
+
+    /// Whether two chunks say the same: by their texts where both are there, else by their vectors.
+    fn is_copy(&self, a: u32, b: u32) -> bool {
+        if let (Some(a), Some(b)) = (self.parts.texts.text(a), self.parts.texts.text(b)) {
+            return a == b;
+        }
+        self.vectors.as_ref().and_then(|vectors| vectors.similarity(a, b)).is_some_and(|s| s >= DUPLICATE_COSINE)
+    }
+
+    fn respond(
+        &self,
+        query: &LexicalQuery,
+        scale: &QueryScale,
+        hits: Vec<Hit>,
+        mode: Mode,
+        warnings: Vec<String>,
+    ) -> SearchResponse {
+        let mut missing_texts: Vec<u32> = Vec::new();
+        let passages = hits
+            .into_iter()
+            .map(|hit| {
+                if self.parts.texts.text(hit.chunk).is_none() {
+                    missing_texts.push(self.parts.texts.shard_of(hit.chunk));
+                }
+                self.passage(query, scale, &hit)
+            })
+            .collect();
+        missing_texts.sort_unstable();
+        missing_texts.dedup();
+        SearchResponse { passages, mode, missing_texts, in_vocabulary: query.in_vocabulary, warnings }
+    }
+
+    fn passage(&self, query: &LexicalQuery, scale: &QueryScale, hit: &Hit) -> Passage {
+        let chunk = &self.parts.chunks[hit.chunk as usize];
+        let document = &self.parts.documents[chunk.document as usize];
+        let text = self.parts.texts.text(hit.chunk).unwrap_or("");
+        let (best, highlights) = if text.is_empty() {
+            let heading = chunk.heading_path.last().unwrap_or(&document.title).clone();
+            let ranges = highlights(&self.parts.analyzer, query, &heading);
+            (heading, ranges)
+        } else {
+            best_passage(&self.parts.analyzer, query, text)
+        };
+        let signals = Signals {
+            dense: hit.cosine.map(|cosine| scale.dense(cosine)),
+            lexical: scale.lexical(hit.lexical),
+            coverage: hit.coverage,
+            in_vocabulary: query.in_vocabulary,
+            heading: hit.heading.coverage,
+        };
+        Passage {
+            id: format!("{}#{}", document.id, chunk.ordinal),
+            document: document.id.clone(),
+            title: document.title.clone(),
+            heading_path: chunk.heading_path.clone(),
+            url: match &chunk.anchor {
+                Some(anchor) if !anchor.is_empty() => format!("{}#{anchor}", document.url),
+                _ => document.url.clone(),
+            },
+            text: text.to_owned(),
+            best,
+            highlights,
+            tags: document.tags.clone(),
+            version: document.version.clone(),
+            section: document.section.clone(),
+            language: document.language,
+            scores: Scores {
+                lexical: (hit.lexical > 0.0).then_some(hit.lexical),
+                dense: hit.cosine,
+                fused: hit.score.max(0.0),
+                evidence: evidence(&signals, &self.weights.evidence),
+            },
+        }
+    }
+}
+
+/// Best first; ties by chunk number, so that a search replays the same.
+fn sort(hits: &mut [Hit]) {
+    hits.sort_unstable_by(|a, b| b.score.total_cmp(&a.score).then(a.chunk.cmp(&b.chunk)));
+}
+
+/// The share of the query's weight whose terms are among `matched`.
+fn covered(query: &LexicalQuery, matched: u64) -> f32 {
+    let (mut all, mut found) = (0.0, 0.0);
+    for (bit, term) in query.terms.iter().enumerate() {
+        let weight = term.weight * term.idf;
+        all += weight;
+        if matched >> bit & 1 == 1 {
+            found += weight;
+        }
+    }
+    if all > 0.0 { found / all } else { 0.0 }
+}

@@ -1,0 +1,393 @@
+//! The dense leg: int8 vectors and the instant-distance graph over them.
+//!
+//! Input: unit vectors of the embedding model at build time, one query vector at search time. Output: chunks with
+//! cosines. A vector is stored as one scale and a signed byte a dimension; the graph walks with integer products of the
+//! stored bytes and the query's, and what it finds is scored again with the query in full precision. The graph answers
+//! every open search; a search within few chunks scans those, since the graph knows no filter.
+//!
+//! **Invariant:** each vector is held once, inside of the graph. Every id that comes from a file is checked before the
+//! graph may see it, since instant-distance does not.
+
+use std::cell::RefCell;
+
+use instant_distance::{Hnsw, Point, Search};
+use serde::{Deserialize, Serialize};
+
+use crate::error::Result;
+use crate::retrieval::codec::{ByteReader, put_varint};
+use crate::retrieval::graph_codec;
+
+/// Candidates that the graph keeps while it searches. Higher finds more and costs time in proportion.
+pub const EF_SEARCH: usize = 100;
+
+/// Candidates that the graph keeps while it is built. Higher makes better edges and costs build time in proportion.
+pub const EF_CONSTRUCTION: usize = 120;
+
+/// Seed of the graph's random order; any fixed number makes the bytes of an index reproducible.
+const SEED: u64 = 0x0d0c_e47;
+
+/// Chunks of an index whose similarity to a query says what "unrelated" looks like for it.
+const BACKGROUND_SAMPLE: usize = 256;
+
+/// A vector as one scale and a signed byte a dimension: `value = scale × byte`.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct QuantizedVector {
+    pub(crate) scale: f32,
+    pub(crate) values: Box<[i8]>,
+}
+
+impl QuantizedVector {
+    /// The nearest quantized vector; a vector without any finite value above 0 becomes zero.
+    pub(crate) fn new(vector: &[f32]) -> Self {
+        let largest = vector.iter().fold(0.0_f32, |most, value| most.max(value.abs()));
+        if !largest.is_finite() || largest == 0.0 {
+            return Self { scale: 0.0, values: vec![0; vector.len()].into() };
+        }
+        let scale = largest / 127.0;
+        Self { scale, values: vector.iter().map(|value| (value / scale).round() as i8).collect() }
+    }
+
+    fn dot(&self, other: &Self) -> f32 {
+        let sum: i32 =
+            self.values.iter().zip(&*other.values).map(|(a, b)| i32::from(i16::from(*a) * i16::from(*b))).sum();
+        sum as f32 * self.scale * other.scale
+    }
+
+    /// The cosine to a unit vector in full precision.
+    fn cosine(&self, query: &[f32]) -> f32 {
+        // Eight sums side by side let the compiler use vector instructions, which one running sum of floats forbids.
+        let mut sums = [0.0_f32; 8];
+        let mut stored = self.values.chunks_exact(8);
+        let mut asked = query.chunks_exact(8);
+        for (values, query) in stored.by_ref().zip(asked.by_ref()) {
+            for lane in 0..8 {
+                sums[lane] += f32::from(values[lane]) * query[lane];
+            }
+        }
+        let rest: f32 = stored.remainder().iter().zip(asked.remainder()).map(|(a, b)| f32::from(*a) * b).sum();
+        (sums.iter().sum::<f32>() + rest) * self.scale
+    }
+}
+
+impl Point for QuantizedVector {
+    fn distance(&self, other: &Self) -> f32 {
+        1.0 - self.dot(other)
+    }
+}
+
+/// The vectors stand in a section of their own; the graph's serializer only needs the edges.
+impl Serialize for QuantizedVector {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.serialize_unit()
+    }
+}
+
+impl<'de> Deserialize<'de> for QuantizedVector {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> serde::de::Visitor<'de> for Visitor {
+            type Value = QuantizedVector;
+            fn expecting(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                out.write_str("a scale of 4 bytes and the values")
+            }
+            fn visit_borrowed_bytes<E: serde::de::Error>(
+                self,
+                bytes: &'de [u8],
+            ) -> std::result::Result<Self::Value, E> {
+                let (scale, values) =
+                    bytes.split_first_chunk::<4>().ok_or_else(|| E::invalid_length(bytes.len(), &self))?;
+                Ok(QuantizedVector {
+                    scale: f32::from_le_bytes(*scale),
+                    values: values.iter().map(|value| *value as i8).collect(),
+                })
+            }
+        }
+        deserializer.deserialize_bytes(Visitor)
+    }
+}
+
+/// How similar a query is to chunks in general: the yardstick for how similar it is to the best.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Background {
+    /// Mean cosine to a fixed sample of the chunks.
+    pub mean: f32,
+    /// Standard deviation of it.
+    pub deviation: f32,
+}
+
+/// The dense leg of an index.
+pub struct VectorIndex {
+    model: String,
+    dimension: usize,
+    graph: Hnsw<QuantizedVector>,
+    /// The chunk of each point of the graph, which shuffles its points.
+    chunk_of: Vec<u32>,
+    /// The point of each chunk.
+    point_of: Vec<u32>,
+    search: RefCell<Search>,
+}
+
+impl std::fmt::Debug for VectorIndex {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("VectorIndex")
+            .field("model", &self.model)
+            .field("dimension", &self.dimension)
+            .field("vectors", &self.chunk_of.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl VectorIndex {
+    /// Builds the graph over one unit vector a chunk. The same vectors give the same bytes: the seed is fixed, and the
+    /// caller runs this in a thread pool of one thread, because the order of insertion follows the threads.
+    ///
+    /// # Errors
+    /// [`crate::error::Error::Model`] when the vectors differ in length.
+    pub fn build(model: &str, vectors: &[Vec<f32>]) -> Result<Self> {
+        Self::build_with(model, vectors, EF_CONSTRUCTION)
+    }
+
+    /// [`VectorIndex::build`] with another width of the construction, for measurements.
+    ///
+    /// # Errors
+    /// [`crate::error::Error::Model`] when the vectors differ in length.
+    pub fn build_with(model: &str, vectors: &[Vec<f32>], ef_construction: usize) -> Result<Self> {
+        let dimension = vectors.first().map_or(0, Vec::len);
+        if vectors.iter().any(|vector| vector.len() != dimension) {
+            return Err(crate::error::Error::Model("its vectors differ in length".to_owned()));
+        }
+        let points = vectors.iter().map(|vector| QuantizedVector::new(vector)).collect();
+        let builder = instant_distance::Builder::default();
+        let (graph, ids) = builder
+            .seed(SEED)
+            .ef_construction(ef_construction)
+            .ef_search(EF_SEARCH)
+            .build_hnsw::<QuantizedVector>(points);
+        let point_of: Vec<u32> = ids.into_iter().map(instant_distance::PointId::into_inner).collect();
+        let mut chunk_of = vec![0; point_of.len()];
+        for (chunk, point) in point_of.iter().enumerate() {
+            chunk_of[*point as usize] = chunk as u32;
+        }
+        Ok(Self { model: model.to_owned(), dimension, graph, chunk_of, point_of, search: RefCell::default() })
+    }
+
+    /// Id of the model that made the vectors.
+    #[must_use]
+    pub fn model(&self) -> &str {
+        &self.model
+    }
+
+    /// Length of a vector.
+    #[must_use]
+    pub fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    /// Number of vectors.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.chunk_of.len()
+    }
+
+    /// Whether there is no vector.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.chunk_of.is_empty()
+    }
+
+    /// The `limit` chunks nearest to a unit vector, by the graph, with their cosines, nearest first.
+    ///
+    /// `limit` above [`EF_SEARCH`] gives no more than [`EF_SEARCH`]. A query of another length than
+    /// [`VectorIndex::dimension`] finds nothing.
+    #[must_use]
+    pub fn nearest(&self, query: &[f32], limit: usize) -> Vec<(u32, f32)> {
+        if query.len() != self.dimension {
+            return Vec::new();
+        }
+        let mut search = self.search.borrow_mut();
+        let point = QuantizedVector::new(query);
+        let mut hits: Vec<(u32, f32)> = self
+            .graph
+            .search(&point, &mut search)
+            .map(|item| (self.chunk_of[item.pid.into_inner() as usize], item.point.cosine(query)))
+            .collect();
+        sort_hits(&mut hits, limit);
+        hits
+    }
+
+    /// The `limit` nearest among `chunks`, by comparing with each of them.
+    #[must_use]
+    pub fn nearest_among(&self, query: &[f32], chunks: impl IntoIterator<Item = u32>, limit: usize) -> Vec<(u32, f32)> {
+        let mut hits: Vec<(u32, f32)> =
+            chunks.into_iter().filter_map(|chunk| Some((chunk, self.cosine(query, chunk)?))).collect();
+        sort_hits(&mut hits, limit);
+        hits
+    }
+
+    /// The cosine of one chunk to a unit vector; `None` for a chunk that is not there or a query of another length.
+    #[must_use]
+    pub fn cosine(&self, query: &[f32], chunk: u32) -> Option<f32> {
+        let vector = self.vector(chunk)?;
+        (query.len() == self.dimension).then(|| vector.cosine(query))
+    }
+
+    /// The cosine of two chunks.
+    #[must_use]
+    pub fn similarity(&self, a: u32, b: u32) -> Option<f32> {
+        Some(self.vector(a)?.dot(self.vector(b)?))
+    }
+
+    fn vector(&self, chunk: u32) -> Option<&QuantizedVector> {
+        self.point_of.get(chunk as usize).map(|point| &self.graph[instant_distance::PointId::from(*point)])
+    }
+
+    /// How similar the query is to chunks in general, from a fixed sample.
+    #[must_use]
+    pub fn background(&self, query: &[f32]) -> Background {
+        let step = (self.len() / BACKGROUND_SAMPLE).max(1);
+        let cosines: Vec<f32> =
+            (0..self.len()).step_by(step).filter_map(|chunk| self.cosine(query, chunk as u32)).collect();
+        let count = cosines.len().max(1) as f32;
+        let mean = cosines.iter().sum::<f32>() / count;
+        let variance = cosines.iter().map(|cosine| (cosine - mean).powi(2)).sum::<f32>() / count;
+        Background { mean, deviation: variance.sqrt() }
+    }
+
+    /// The index as bytes: model, sizes, the chunk of each point, scales, values, and the graph's edges.
+    ///
+    /// # Errors
+    /// [`crate::error::IndexError::Damaged`] when the graph's edges cannot be read from instant-distance.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let mut out = Vec::with_capacity(self.len() * (self.dimension + 64));
+        crate::retrieval::codec::put_bytes(&mut out, self.model.as_bytes());
+        put_varint(&mut out, self.dimension as u64);
+        put_varint(&mut out, self.len() as u64);
+        for chunk in &self.chunk_of {
+            out.extend_from_slice(&chunk.to_le_bytes());
+        }
+        for (_, point) in self.graph.iter() {
+            out.extend_from_slice(&point.scale.to_le_bytes());
+            out.extend(point.values.iter().map(|value| *value as u8));
+        }
+        graph_codec::write(&self.graph, &mut out)?;
+        Ok(out)
+    }
+
+    /// Reads what [`VectorIndex::to_bytes`] wrote.
+    ///
+    /// # Errors
+    /// [`crate::error::IndexError::Damaged`] when a length, an id or a layer does not fit.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let mut reader = ByteReader::new(bytes, "the vectors");
+        let model = reader.text()?.to_owned();
+        let dimension = reader.at_most(1 << 16)?;
+        let count = reader.count(dimension + 8)?;
+        let mut chunk_of = Vec::with_capacity(count);
+        let mut point_of = vec![u32::MAX; count];
+        for (point, id) in reader.take(count * 4)?.chunks_exact(4).enumerate() {
+            let chunk = u32::from_le_bytes([id[0], id[1], id[2], id[3]]);
+            let slot = point_of.get_mut(chunk as usize).filter(|slot| **slot == u32::MAX);
+            *slot.ok_or_else(|| reader.damaged())? = point as u32;
+            chunk_of.push(chunk);
+        }
+        let vectors = reader.take(count * (dimension + 4))?;
+        if vectors.chunks_exact(dimension + 4).any(|v| !f32::from_le_bytes([v[0], v[1], v[2], v[3]]).is_finite()) {
+            return Err(reader.damaged());
+        }
+        let graph = graph_codec::read(&mut reader, vectors, dimension + 4, count, EF_SEARCH)?;
+        reader.finish()?;
+        Ok(Self { model, dimension, graph, chunk_of, point_of, search: RefCell::default() })
+    }
+}
+
+fn sort_hits(hits: &mut Vec<(u32, f32)>, limit: usize) {
+    hits.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    hits.truncate(limit);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Unit vectors in loose clusters, from a fixed linear congruential sequence.
+    pub(crate) fn vectors(count: usize, dimension: usize) -> Vec<Vec<f32>> {
+        let mut state = 7_u64;
+        let mut next = move || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 40) as f32 / (1_u64 << 24) as f32 - 0.5
+        };
+        let centers: Vec<Vec<f32>> = (0..8).map(|_| (0..dimension).map(|_| next()).collect()).collect();
+        (0..count)
+            .map(|i| {
+                let raw: Vec<f32> = centers[i % 8].iter().map(|center| center + 0.7 * next()).collect();
+                let norm = raw.iter().map(|value| value * value).sum::<f32>().sqrt();
+                raw.into_iter().map(|value| value / norm).collect()
+            })
+            .collect()
+    }
+
+    #[test]
+    fn the_graph_finds_what_the_exact_scan_finds() {
+        let vectors = vectors(400, 32);
+        let index = VectorIndex::build("test", &vectors).unwrap();
+        let mut found = 0;
+        for query in vectors.iter().step_by(10) {
+            let exact: Vec<u32> = index.nearest_among(query, 0..400, 10).into_iter().map(|hit| hit.0).collect();
+            found += index.nearest(query, 10).into_iter().filter(|hit| exact.contains(&hit.0)).count();
+        }
+        assert!(found >= 392, "recall {} of 400", found);
+    }
+
+    #[test]
+    fn a_chunk_is_nearest_to_itself() {
+        let vectors = vectors(100, 20);
+        let index = VectorIndex::build("test", &vectors).unwrap();
+        for (chunk, vector) in vectors.iter().enumerate() {
+            let hits = index.nearest(vector, 1);
+            assert_eq!(hits[0].0, chunk as u32);
+            assert!((hits[0].1 - 1.0).abs() < 0.01);
+            assert!((index.similarity(chunk as u32, chunk as u32).unwrap() - 1.0).abs() < 0.02);
+        }
+        assert!(index.nearest(&[1.0], 3).is_empty());
+        assert_eq!(index.cosine(&vectors[0], 100), None);
+    }
+
+    #[cfg(feature = "cli")]
+    #[test]
+    fn the_bytes_are_reproducible_and_round_trip() {
+        let vectors = vectors(300, 16);
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        let bytes = pool.install(|| VectorIndex::build("test", &vectors).unwrap().to_bytes().unwrap());
+        let again = pool.install(|| VectorIndex::build("test", &vectors).unwrap().to_bytes().unwrap());
+        assert!(bytes == again);
+        let read = VectorIndex::from_bytes(&bytes).unwrap();
+        assert!(read.to_bytes().unwrap() == bytes);
+        let built = VectorIndex::build("test", &vectors).unwrap();
+        assert_eq!(read.nearest(&vectors[5], 10)[0], built.nearest(&vectors[5], 10)[0]);
+    }
+
+    #[test]
+    fn damage_gives_an_error_or_an_answer_and_never_a_panic() {
+        let vectors = vectors(40, 8);
+        let bytes = VectorIndex::build("test", &vectors).unwrap().to_bytes().unwrap();
+        for end in 0..bytes.len() {
+            assert!(VectorIndex::from_bytes(&bytes[..end]).is_err());
+        }
+        for at in 0..bytes.len() * 8 {
+            let mut flipped = bytes.clone();
+            flipped[at / 8] ^= 1 << (at % 8);
+            if let Ok(index) = VectorIndex::from_bytes(&flipped) {
+                let _ = index.nearest(&vectors[0], 10);
+            }
+        }
+    }
+
+    #[test]
+    fn an_empty_index_answers_with_nothing() {
+        let index = VectorIndex::build("test", &[]).unwrap();
+        assert!(index.nearest(&[], 5).is_empty());
+        let read = VectorIndex::from_bytes(&index.to_bytes().unwrap()).unwrap();
+        assert!(read.is_empty());
+        assert!(VectorIndex::build("test", &[vec![1.0], vec![1.0, 2.0]]).is_err());
+    }
+}
