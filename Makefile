@@ -46,7 +46,7 @@ wasm: need-wasm ## The two modules: the agent (small, first) and the embedder (l
 
 .PHONY: pkg
 pkg: wasm ## The npm package: pkg/ with the modules and the widget in it.
-	@rm -rf pkg/widget && mkdir -p pkg/widget && cp -R www/widget/. pkg/widget/
+	@rm -rf pkg/widget && mkdir -p pkg/widget && cp -R www/widget/. pkg/widget/ && cp LICENSE-MIT LICENSE-APACHE pkg/
 
 .PHONY: index
 index: release-bin models ## make index DOCS=folder OUT=folder: an index of any documentation.
@@ -93,8 +93,9 @@ native: need-native ## The native tests.
 	$(CARGO) test --features cli -- --show-output
 
 .PHONY: web
-web: need-wasm ## The tests of the boundary, in headless Chrome.
+web: need-wasm dev-bin ## The tests of the boundary, in headless Chrome.
 	@sh tests/need.sh wasm-pack chromium chromedriver
+	@$(DEV) index tests/fixtures/web-docs --out target/web-index --base-url /docs/
 	wasm-pack test --headless --chrome --chromedriver "$$(command -v chromedriver)" . --no-default-features --features agent --test web
 
 .PHONY: js
@@ -126,7 +127,7 @@ bench: pkg release-bin ## Speed, memory and sizes beside the peers, in headless 
 .PHONY: clean
 clean: ## Removes what was built.
 	$(CARGO) clean
-	rm -rf pkg/wasm pkg/widget
+	rm -rf pkg/wasm pkg/widget pkg/LICENSE-* target/web-index
 
 .PHONY: need-native need-wasm
 need-native:

@@ -96,6 +96,14 @@ pub enum Error {
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq, ThisError)]
 pub enum IndexError {
+    /// A file could not be loaded at all.
+    #[error("{address} could not be loaded: {reason}")]
+    Unreachable {
+        /// Its address.
+        address: String,
+        /// What the host said, such as `HTTP 404`.
+        reason: String,
+    },
     /// No bytes at all.
     #[error("the file is empty; build it again with `docent index`")]
     Empty,
@@ -169,6 +177,7 @@ impl IndexError {
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
+            Self::Unreachable { .. } => "index_unreachable",
             Self::Empty => "index_empty",
             Self::NotAnIndex { .. } => "index_not_an_index",
             Self::Version { .. } => "index_version",

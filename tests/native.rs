@@ -5,4 +5,5 @@
 mod native {
     mod chat_cassettes;
     mod chat_client;
+    mod typescript;
 }

@@ -1,9 +1,11 @@
-//! Values that cross the boundary: errors.
+//! Values that cross the boundary: errors, and plain data as JSON.
 
-use js_sys::{Error as JsError, Reflect};
-use wasm_bindgen::JsValue;
+use js_sys::{Error as JsError, Function, JSON, Reflect};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use wasm_bindgen::{JsCast, JsValue};
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 
 /// A JavaScript `Error` with `name` `"AgentError"`, the stable `code` and the message.
 pub(crate) fn to_js_error(error: &Error) -> JsValue {
@@ -12,4 +14,36 @@ pub(crate) fn to_js_error(error: &Error) -> JsValue {
     // Setting a property of a fresh, extensible object cannot fail.
     let _ = Reflect::set(&thrown, &"code".into(), &error.code().into());
     thrown.into()
+}
+
+/// The message of what JavaScript threw.
+pub(crate) fn message_of(thrown: &JsValue) -> String {
+    match thrown.dyn_ref::<JsError>() {
+        Some(error) => String::from(error.message()),
+        None => thrown.as_string().unwrap_or_else(|| "unknown".to_owned()),
+    }
+}
+
+/// A plain JavaScript value of a Rust one, by way of JSON: the same names and numbers as in every other place.
+pub(crate) fn to_js(value: &impl Serialize) -> JsValue {
+    // Our own types have string keys and finite numbers, which always are JSON.
+    serde_json::to_string(value).ok().and_then(|text| JSON::parse(&text).ok()).unwrap_or(JsValue::NULL)
+}
+
+/// A Rust value of a plain JavaScript one; functions in it are left out. `name` is what the caller calls it.
+pub(crate) fn from_js<T: DeserializeOwned>(value: &JsValue, name: &str) -> Result<T> {
+    let invalid = |reason: String| Error::InvalidOption { name: name.to_owned(), reason };
+    let text = JSON::stringify(value).map_err(|thrown| invalid(message_of(&thrown)))?;
+    let text = text.as_string().ok_or_else(|| invalid("it is not plain data".to_owned()))?;
+    serde_json::from_str(&text).map_err(|error| invalid(error.to_string()))
+}
+
+/// A property of an object; `undefined` where there is none, or where the value is no object.
+pub(crate) fn property(object: &JsValue, name: &str) -> JsValue {
+    Reflect::get(object, &name.into()).unwrap_or(JsValue::UNDEFINED)
+}
+
+/// A property that is a function.
+pub(crate) fn function(object: &JsValue, name: &str) -> Option<Function> {
+    property(object, name).dyn_into().ok()
 }

@@ -1,0 +1,211 @@
+//! The JavaScript class `Agent`.
+//!
+//! **Invariant:** every method takes `&self` and only hands over; what is decided is decided in [`crate::agent`].
+
+use std::rc::Rc;
+
+use js_sys::{Function, Uint8Array};
+use wasm_bindgen::prelude::*;
+use web_sys::AbortSignal;
+
+use super::chat_client::FetchChatClient;
+use super::convert::{from_js, function, property, to_js, to_js_error};
+use super::fetch::Progress;
+use super::options::LoadOptions;
+use super::page_clock::PageClock;
+use super::page_content_filter::PageContentFilter;
+use super::page_embedding_model::{JsEmbedder, PageEmbeddingModel};
+use super::page_index_files::PageIndexFiles;
+use crate::agent::content_filter::WordFilter;
+use crate::agent::conversational_agent::{ChatOptions, ConversationalAgent, Hosts};
+use crate::error::{Error, Result};
+use crate::host::StopSignal;
+use crate::retrieval::model_manifest::ModelFileRole;
+
+type PageAgent = ConversationalAgent<FetchChatClient, PageEmbeddingModel, PageIndexFiles, PageClock>;
+type JsResult<T> = std::result::Result<T, JsValue>;
+
+/// A guided documentation agent.
+#[wasm_bindgen]
+pub struct Agent {
+    agent: PageAgent,
+    files: PageIndexFiles,
+    embedding: PageEmbeddingModel,
+}
+
+#[wasm_bindgen]
+impl Agent {
+    /// Loads an agent that answers lexically; the vectors and the model may follow.
+    ///
+    /// # Errors
+    /// An `AgentError`: `invalid_option`, or one of the codes of an index.
+    pub async fn load(options: JsValue, on_progress: Option<Function>) -> JsResult<Agent> {
+        Self::open(&options, &Progress::new(on_progress)).await.map_err(|error| to_js_error(&error))
+    }
+
+    /// One turn: the message, and `{ onToken, signal, filter }`.
+    ///
+    /// # Errors
+    /// An `AgentError`: `busy` while a turn runs, `invalid_option`. A failure of the endpoint is no error but a turn that
+    /// says so.
+    pub async fn chat(&self, message: String, options: JsValue) -> JsResult<JsValue> {
+        let stop = StopSignal::default();
+        let _listener = AbortListener::attach(&property(&options, "signal"), &stop);
+        let on_token = function(&options, "onToken");
+        let mut on_delta = |piece: &str| {
+            if let Some(on_token) = &on_token {
+                // What the page's callback throws is its own affair; the turn goes on.
+                let _ = on_token.call1(&JsValue::NULL, &piece.into());
+            }
+        };
+        let options = ChatOptions { on_delta: Some(&mut on_delta), stop };
+        self.agent.chat(&message, options).await.map(|turn| to_js(&turn)).map_err(|error| to_js_error(&error))
+    }
+
+    /// Forgets the conversation, not the log.
+    ///
+    /// # Errors
+    /// An `AgentError` with the code `busy`.
+    pub fn reset(&self) -> JsResult<()> {
+        self.agent.reset().map_err(|error| to_js_error(&error))
+    }
+
+    /// The conversation as text.
+    #[must_use]
+    pub fn export(&self) -> String {
+        self.agent.export()
+    }
+
+    /// Replaces the conversation by an exported one.
+    ///
+    /// # Errors
+    /// An `AgentError` with the code `storage` or `busy`; the conversation is then as it was.
+    pub fn restore(&self, saved: &str) -> JsResult<()> {
+        self.agent.restore(saved).map_err(|error| to_js_error(&error))
+    }
+
+    /// Figures over the session.
+    #[must_use]
+    pub fn metrics(&self) -> JsValue {
+        to_js(&self.agent.metrics())
+    }
+
+    /// The records as JSON lines.
+    #[wasm_bindgen(js_name = exportLog)]
+    #[must_use]
+    pub fn export_log(&self) -> String {
+        self.agent.export_log()
+    }
+
+    /// Notes what the reader did: `{ kind: "thumbs_up" }`, `{ kind: "source_followed", url }` and so on.
+    ///
+    /// # Errors
+    /// An `AgentError` with the code `invalid_option`.
+    #[wasm_bindgen(js_name = recordEvent)]
+    pub fn record_event(&self, event: &JsValue) -> JsResult<()> {
+        from_js(event, "event").and_then(|event| self.agent.record_event(event)).map_err(|error| to_js_error(&error))
+    }
+
+    /// What the index says of itself.
+    #[must_use]
+    pub fn info(&self) -> JsValue {
+        let manifest = self.files.manifest();
+        to_js(&serde_json::json!({
+            "documents": manifest.documents,
+            "chunks": manifest.chunks,
+            "languages": manifest.languages,
+            "model": manifest.model.as_ref().map(|model| &model.id),
+        }))
+    }
+
+    /// The model to load: what `Embedder.load` takes as its description; `null` where there is none to load.
+    #[must_use]
+    pub fn model(&self) -> JsValue {
+        self.files.model().map_or(JsValue::NULL, |model| {
+            to_js(&serde_json::json!({
+                "id": model.id,
+                "dimension": model.dimension,
+                "maxTokens": model.max_tokens,
+                "queryPrefix": model.query_prefix,
+                "passagePrefix": model.passage_prefix,
+            }))
+        })
+    }
+
+    /// Loads a file of the model, `model` or `tokenizer`, into JavaScript's memory.
+    ///
+    /// # Errors
+    /// An `AgentError` with the code `model`.
+    #[wasm_bindgen(js_name = fetchModelFile)]
+    pub async fn fetch_model_file(&self, name: String, on_progress: Option<Function>) -> JsResult<Uint8Array> {
+        let role = if name == "tokenizer" { ModelFileRole::Tokenizer } else { ModelFileRole::Network };
+        let files = self.files.clone();
+        files.model_file(role, &name, &Progress::new(on_progress)).await.map_err(|error| to_js_error(&error))
+    }
+
+    /// Loads the vectors of the index.
+    ///
+    /// # Errors
+    /// An `AgentError` with one of the codes of an index.
+    #[wasm_bindgen(js_name = loadVectors)]
+    pub async fn load_vectors(&self, on_progress: Option<Function>) -> JsResult<()> {
+        self.add_vectors(&Progress::new(on_progress)).await.map_err(|error| to_js_error(&error))
+    }
+
+    /// Gives the agent an embedding model: `{ modelId, embedQuery, countTokens }`.
+    #[wasm_bindgen(js_name = attachEmbedder)]
+    pub fn attach_embedder(&self, embedder: JsEmbedder) {
+        self.embedding.attach(embedder);
+    }
+}
+
+impl Agent {
+    async fn open(options: &JsValue, progress: &Progress) -> Result<Self> {
+        let options = LoadOptions::from_js(options)?;
+        let files = PageIndexFiles::open(&options.index, options.model.clone(), progress).await?;
+        let config = options.agent_config(files.manifest().agent.as_ref())?;
+        let core = files.core(progress).await?;
+        let embedding = PageEmbeddingModel::default();
+        let chat = options.llm.clone().map(FetchChatClient::new).transpose()?.map(|(client, warnings)| {
+            warnings.iter().for_each(|warning| web_sys::console::warn_1(&format!("docent: {warning}").into()));
+            client
+        });
+        let words = WordFilter::new(config.content_filter.clone());
+        let hosts = Hosts { chat, embedding: embedding.clone(), files: files.clone(), clock: PageClock };
+        let agent = ConversationalAgent::new(config, hosts)?;
+        agent.set_content_filter(Rc::new(PageContentFilter::new(words, options.before, options.after)));
+        if let Some(sink) = options.sink {
+            agent.set_sink(Some(Box::new(move |record| {
+                // What the page's sink throws is its own affair; the record stays in the log.
+                let _ = sink.call1(&JsValue::NULL, &to_js(record));
+            })));
+        }
+        Ok(Self { agent, files, embedding })
+    }
+}
+
+/// Stops a turn when the page's signal aborts. Dropping it takes the listener off the signal.
+struct AbortListener {
+    signal: AbortSignal,
+    on_abort: Closure<dyn FnMut()>,
+}
+
+impl AbortListener {
+    fn attach(signal: &JsValue, stop: &StopSignal) -> Option<Self> {
+        let signal: AbortSignal = signal.clone().dyn_into().ok()?;
+        if signal.aborted() {
+            stop.stop();
+        }
+        let stop = stop.clone();
+        let on_abort = Closure::new(move || stop.stop());
+        signal.add_event_listener_with_callback("abort", on_abort.as_ref().unchecked_ref()).ok()?;
+        Some(Self { signal, on_abort })
+    }
+}
+
+impl Drop for AbortListener {
+    fn drop(&mut self) {
+        // The signal outlives the turn where the page uses it for more than one.
+        let _ = self.signal.remove_event_listener_with_callback("abort", self.on_abort.as_ref().unchecked_ref());
+    }
+}

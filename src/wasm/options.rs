@@ -1,0 +1,101 @@
+//! What `Agent.load` is given: addresses and functions for the boundary, the rest for the agent.
+
+use js_sys::Function;
+use serde_json::{Map, Value};
+use wasm_bindgen::JsValue;
+
+use super::convert::{from_js, function, property};
+use crate::agent::agent_config::AgentConfig;
+use crate::chat::request::LlmConfig;
+use crate::error::{Error, Result};
+
+/// Where the model's files are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ModelPlace {
+    /// Where the index manifest says.
+    Manifest,
+    /// In the folder with this address.
+    Folder(String),
+    /// Nowhere: the search stays lexical.
+    None,
+}
+
+/// The options of `Agent.load`, taken apart.
+#[derive(Debug)]
+pub(crate) struct LoadOptions {
+    /// Address of the index manifest.
+    pub index: String,
+    /// Where the model is.
+    pub model: ModelPlace,
+    /// The endpoint.
+    pub llm: Option<LlmConfig>,
+    /// What the agent itself is told; the manifest's own settings come below it.
+    pub agent: Map<String, Value>,
+    /// The site's filter of questions.
+    pub before: Option<Function>,
+    /// The site's filter of replies.
+    pub after: Option<Function>,
+    /// Where the site wants the records.
+    pub sink: Option<Function>,
+}
+
+impl LoadOptions {
+    /// Takes the options apart.
+    ///
+    /// # Errors
+    /// [`Error::InvalidOption`] naming the option.
+    pub(crate) fn from_js(options: &JsValue) -> Result<Self> {
+        let mut agent: Map<String, Value> = from_js(options, "options")?;
+        let hooks = property(options, "contentFilter");
+        let Some(Value::String(index)) = agent.remove("index") else {
+            return Err(invalid("index", "the address of the index manifest is needed"));
+        };
+        let model = match agent.remove("model") {
+            None => ModelPlace::Manifest,
+            Some(Value::Null | Value::Bool(false)) => ModelPlace::None,
+            Some(Value::String(folder)) => ModelPlace::Folder(folder),
+            Some(_) => return Err(invalid("model", "the address of the model's folder, or null for none, is allowed")),
+        };
+        let llm = match agent.remove("llm") {
+            None | Some(Value::Null) => None,
+            Some(value) => Some(
+                serde_json::from_value::<LlmConfig>(value).map_err(|error| invalid("llm", &error.to_string()))?,
+            ),
+        };
+        Ok(Self {
+            index,
+            model,
+            llm,
+            agent,
+            before: function(&hooks, "before"),
+            after: function(&hooks, "after"),
+            sink: function(options, "sink"),
+        })
+    }
+
+    /// The agent's configuration: the manifest's settings with the page's over them.
+    ///
+    /// # Errors
+    /// [`Error::InvalidOption`] naming the option.
+    pub(crate) fn agent_config(&self, manifest: Option<&Value>) -> Result<AgentConfig> {
+        let mut settings = manifest.cloned().unwrap_or_else(|| Value::Object(Map::new()));
+        merge(&mut settings, &Value::Object(self.agent.clone()));
+        AgentConfig::from_json(settings)
+    }
+}
+
+/// Lays `over` on `base`: objects field by field, anything else whole.
+fn merge(base: &mut Value, over: &Value) {
+    match (base, over) {
+        (Value::Object(base), Value::Object(over)) => {
+            for (key, value) in over {
+                merge(base.entry(key.clone()).or_insert(Value::Null), value);
+            }
+        }
+        (base, over) => *base = over.clone(),
+    }
+}
+
+fn invalid(name: &str, reason: &str) -> Error {
+    Error::InvalidOption { name: name.to_owned(), reason: reason.to_owned() }
+}

@@ -1,0 +1,211 @@
+//! The boundary in a real browser: JavaScript values in, JavaScript values and errors out.
+//!
+//! `make web` builds a small index of `tests/fixtures/web-docs` first; the test runner serves it from the checkout.
+#![cfg(target_arch = "wasm32")]
+
+use docent::wasm::agent::Agent;
+use js_sys::{Array, Function, JSON, Object, Promise, Reflect};
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::JsFuture;
+use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
+
+wasm_bindgen_test_configure!(run_in_browser);
+
+const INDEX: &str = "/target/web-index/manifest.json";
+
+fn js(json: &str) -> JsValue {
+    JSON::parse(json).unwrap()
+}
+
+fn get(value: &JsValue, path: &str) -> JsValue {
+    path.split('.').fold(value.clone(), |at, key| Reflect::get(&at, &key.into()).unwrap())
+}
+
+fn text(value: &JsValue, path: &str) -> String {
+    get(value, path).as_string().unwrap_or_else(|| panic!("{path} is no text in {:?}", JSON::stringify(value)))
+}
+
+fn options(more: &str) -> JsValue {
+    let options = js(more);
+    if get(&options, "index").is_undefined() {
+        Reflect::set(&options, &"index".into(), &INDEX.into()).unwrap();
+    }
+    options
+}
+
+async fn load(more: &str) -> Agent {
+    Agent::load(options(more), None).await.unwrap_or_else(|error| panic!("{error:?}"))
+}
+
+async fn refused(more: &str) -> JsValue {
+    match Agent::load(options(more), None).await {
+        Ok(_) => panic!("{more} was accepted"),
+        Err(error) => error,
+    }
+}
+
+#[wasm_bindgen_test]
+async fn a_question_gets_a_turn_with_sources() {
+    let agent = load("{}").await;
+    let tokens = Array::new();
+    let push = Closure::<dyn FnMut(JsValue)>::new({
+        let tokens = tokens.clone();
+        move |token| {
+            tokens.push(&token);
+        }
+    });
+    let chat = Object::new();
+    Reflect::set(&chat, &"onToken".into(), push.as_ref()).unwrap();
+    let turn = agent.chat("How do I create a virtual environment?".into(), chat.into()).await.unwrap();
+    assert_eq!(text(&turn, "intent"), "retrieval");
+    assert_eq!(text(&turn, "mode"), "lexical");
+    assert!(get(&turn, "error").is_null());
+    assert!(text(&turn, "sources.0.url").contains("venv"), "{:?}", JSON::stringify(&turn));
+    assert!(tokens.length() > 0, "the reply is handed out as it is made");
+}
+
+#[wasm_bindgen_test]
+async fn chinese_goes_in_and_comes_out() {
+    let agent = load("{}").await;
+    let turn = agent.chat("怎么安装依赖？".into(), JsValue::UNDEFINED).await.unwrap();
+    assert!(text(&turn, "sources.0.url").contains("pip-zh"), "{:?}", JSON::stringify(&turn));
+    assert_eq!(text(&turn, "language"), "zh");
+}
+
+#[wasm_bindgen_test]
+async fn errors_are_agent_errors_with_stable_codes() {
+    for (more, code, part) in [
+        (r#"{"index": "/target/web-index/missing.json"}"#, "index_unreachable", "HTTP 404"),
+        (r#"{"index": "/"}"#, "index_not_an_index", "HTML"),
+        (r#"{"index": null}"#, "invalid_option", "index"),
+        (r#"{"policy": {"topK": 0}}"#, "invalid_option", "topK"),
+        (r#"{"llm": {"endpoint": 7}}"#, "invalid_option", "llm"),
+        (r#"{"model": 7}"#, "invalid_option", "model"),
+        (r#"{"unknown": 1}"#, "invalid_option", "unknown"),
+    ] {
+        let error = refused(more).await;
+        assert!(error.is_instance_of::<js_sys::Error>());
+        assert_eq!(text(&error, "name"), "AgentError", "{more}");
+        assert_eq!(text(&error, "code"), code, "{more}");
+        assert!(text(&error, "message").contains(part), "{more}: {}", text(&error, "message"));
+    }
+}
+
+#[wasm_bindgen_test]
+async fn a_second_chat_is_busy_and_reading_works_meanwhile() {
+    let agent = load("{}").await;
+    // Polled once each, in this order: the first waits for a text shard, the second is refused.
+    let first = agent.chat("How do I create a virtual environment?".into(), JsValue::UNDEFINED);
+    let second = async {
+        let refused = agent.chat("and now?".into(), JsValue::UNDEFINED).await;
+        let reset = agent.reset();
+        (refused, reset, agent.export(), agent.metrics())
+    };
+    let (first, (second, reset, saved, metrics)) = futures_util::join!(first, second);
+    assert_eq!(text(&second.unwrap_err(), "code"), "busy");
+    assert_eq!(text(&reset.unwrap_err(), "code"), "busy");
+    assert!(!saved.is_empty() && metrics.is_object());
+    assert!(get(&first.unwrap(), "error").is_null());
+    agent.reset().unwrap();
+}
+
+#[wasm_bindgen_test]
+async fn a_conversation_is_exported_and_restored() {
+    let agent = load("{}").await;
+    agent.chat("How do I create a virtual environment?".into(), JsValue::UNDEFINED).await.unwrap();
+    let saved = agent.export();
+    let other = load("{}").await;
+    other.restore(&saved).unwrap();
+    assert_eq!(other.export(), saved);
+    let error = other.restore("{").unwrap_err();
+    assert_eq!(text(&error, "code"), "storage");
+    assert_eq!(other.export(), saved, "a refused restore loses nothing");
+}
+
+#[wasm_bindgen_test]
+async fn filters_see_the_text_and_may_wait() {
+    let options = options("{}");
+    let hooks = js("{}");
+    let before = Function::new_with_args(
+        "text",
+        "return new Promise((resolve) => setTimeout(() => resolve(text.includes('secret') ? { block: 'not here' } : true), 20));",
+    );
+    Reflect::set(&hooks, &"before".into(), &before).unwrap();
+    Reflect::set(&options, &"contentFilter".into(), &hooks).unwrap();
+    let agent = Agent::load(options, None).await.unwrap();
+    let turn = agent.chat("tell me a secret".into(), JsValue::UNDEFINED).await.unwrap();
+    assert_eq!(text(&turn, "error.kind"), "content_filter");
+    let turn = agent.chat("How do I create a virtual environment?".into(), JsValue::UNDEFINED).await.unwrap();
+    assert!(get(&turn, "error").is_null());
+}
+
+#[wasm_bindgen_test]
+async fn a_sink_gets_every_record_and_events_reach_it() {
+    let records = Array::new();
+    let push = Closure::<dyn FnMut(JsValue)>::new({
+        let records = records.clone();
+        move |record| {
+            records.push(&record);
+        }
+    });
+    let options = options("{}");
+    Reflect::set(&options, &"sink".into(), push.as_ref()).unwrap();
+    let agent = Agent::load(options, None).await.unwrap();
+    agent.chat("How do I create a virtual environment?".into(), JsValue::UNDEFINED).await.unwrap();
+    agent.record_event(&js(r#"{"kind": "thumbs_up"}"#)).unwrap();
+    assert_eq!(text(&records.get(0), "query"), "How do I create a virtual environment?");
+    assert_eq!(text(&records.get(records.length() - 1), "events.0.kind"), "thumbs_up");
+    let error = agent.record_event(&js(r#"{"kind": "danced"}"#)).unwrap_err();
+    assert_eq!(text(&error, "code"), "invalid_option");
+    assert_eq!(agent.export_log().lines().count(), 1);
+}
+
+#[wasm_bindgen_test]
+async fn an_aborted_signal_stops_and_the_next_turn_works() {
+    let agent = load("{}").await;
+    let controller = web_sys::AbortController::new().unwrap();
+    controller.abort();
+    let chat = Object::new();
+    Reflect::set(&chat, &"signal".into(), &controller.signal()).unwrap();
+    let turn = agent.chat("How do I create a virtual environment?".into(), chat.into()).await.unwrap();
+    assert_eq!(text(&turn, "error.kind"), "interrupted");
+    let turn = agent.chat("How do I create a virtual environment?".into(), JsValue::UNDEFINED).await.unwrap();
+    assert!(get(&turn, "error").is_null());
+}
+
+#[wasm_bindgen_test]
+async fn callbacks_that_throw_do_not_break_the_turn() {
+    let options = options("{}");
+    let throws = Function::new_no_args("throw new Error('the page is broken')");
+    Reflect::set(&options, &"sink".into(), &throws).unwrap();
+    let agent = Agent::load(options, Some(throws.clone())).await.unwrap();
+    let chat = Object::new();
+    Reflect::set(&chat, &"onToken".into(), &throws).unwrap();
+    let turn = agent.chat("How do I create a virtual environment?".into(), chat.into()).await.unwrap();
+    assert!(get(&turn, "error").is_null());
+}
+
+#[wasm_bindgen_test]
+async fn an_embedder_of_another_model_is_refused_with_its_reason_and_lexical_goes_on() {
+    let agent = load("{}").await;
+    agent.load_vectors(None).await.unwrap();
+    let embedder = js(r#"{"modelId": "another-model"}"#);
+    Reflect::set(&embedder, &"embedQuery".into(), &Function::new_no_args("return new Float32Array(384)")).unwrap();
+    Reflect::set(&embedder, &"countTokens".into(), &Function::new_with_args("text", "return text.length")).unwrap();
+    agent.attach_embedder(embedder.unchecked_into());
+    let turn = agent.chat("How do I create a virtual environment?".into(), JsValue::UNDEFINED).await.unwrap();
+    assert_eq!(text(&turn, "mode"), "lexical");
+    let warnings = JSON::stringify(&get(&turn, "trace.warnings")).unwrap();
+    assert!(String::from(warnings).contains("another-model"));
+    let _ = JsFuture::from(Promise::resolve(&JsValue::NULL)).await;
+}
+
+#[wasm_bindgen_test]
+async fn search_finds_as_the_reader_types() {
+    let agent = load("{}").await;
+    let found = agent.search("virt".into(), js(r#"{"topK": 2, "mode": "lexical"}"#)).await.unwrap();
+    assert!(text(&found, "passages.0.url").contains("venv"));
+    assert!(get(&found, "passages").unchecked_into::<Array>().length() <= 2);
+    let error = agent.search("x".into(), js(r#"{"topK": -1}"#)).await.unwrap_err();
+    assert_eq!(text(&error, "code"), "invalid_option");
+}
