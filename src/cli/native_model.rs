@@ -1,6 +1,6 @@
 //! The embedding model on the command line: read from a folder, run on all cores.
 //!
-//! Input: a folder with `model.onnx` and `tokenizer.json`. Output: an [`EmbeddingModel`] for the agent, and
+//! Input: the folder of a model's description, and the description. Output: an [`EmbeddingModel`] for the agent, and
 //! [`NativeModel::embed_passages`] for the index builder.
 
 use std::path::Path;
@@ -8,14 +8,9 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::host::EmbeddingModel;
-use crate::retrieval::embedding_model::{Kind, ModelDescription};
+use crate::retrieval::embedding_model::Kind;
 use crate::retrieval::encoder::Encoder;
-
-/// The file of the network inside a model's folder.
-pub const MODEL_FILE: &str = "model.onnx";
-
-/// The file of the tokenizer inside a model's folder.
-pub const TOKENIZER_FILE: &str = "tokenizer.json";
+use crate::retrieval::model_manifest::{ModelFileRole, ModelInfo};
 
 /// A model loaded from a folder. Clones share it, and threads may use it at the same time.
 #[derive(Debug, Clone)]
@@ -24,14 +19,14 @@ pub struct NativeModel {
 }
 
 impl NativeModel {
-    /// Loads the model that lies in `folder`.
+    /// Loads a model whose files lie in `folder` under the paths of its description.
     ///
     /// # Errors
     /// [`Error::Input`] when a file cannot be read, [`Error::Model`] when it is not what the description says.
-    pub fn load(folder: &Path, description: ModelDescription) -> Result<Self> {
-        let model = read(&folder.join(MODEL_FILE))?;
-        let tokenizer = read(&folder.join(TOKENIZER_FILE))?;
-        Ok(Self { encoder: Arc::new(Encoder::load(description, &model, &tokenizer)?) })
+    pub fn load(folder: &Path, info: ModelInfo) -> Result<Self> {
+        let model = read(&folder.join(&info.file(ModelFileRole::Network)?.path))?;
+        let tokenizer = read(&folder.join(&info.file(ModelFileRole::Tokenizer)?.path))?;
+        Ok(Self { encoder: Arc::new(Encoder::load(info, &model, &tokenizer)?) })
     }
 
     /// The encoder itself: token counts and offsets, single embeddings.
@@ -53,7 +48,7 @@ impl NativeModel {
 
 impl EmbeddingModel for NativeModel {
     fn model_id(&self) -> Option<String> {
-        Some(self.encoder.description().id.clone())
+        Some(self.encoder.info().id.clone())
     }
 
     async fn embed_query(&self, text: &str) -> Result<Vec<f32>> {

@@ -7,8 +7,9 @@ use bytes::Buf;
 use js_sys::{Float32Array, Uint8Array};
 use wasm_bindgen::prelude::*;
 
-use crate::retrieval::embedding_model::{Kind, ModelDescription};
+use crate::retrieval::embedding_model::Kind;
 use crate::retrieval::encoder::Encoder;
+use crate::retrieval::model_manifest::ModelInfo;
 use crate::wasm::convert::to_js_error;
 
 /// A loaded embedding model.
@@ -22,14 +23,14 @@ pub struct Embedder {
 impl Embedder {
     /// Loads a model.
     ///
-    /// `model` and `tokenizer` are the bytes of `model.onnx` and `tokenizer.json`; `info` is the model's description
-    /// as JSON: `{"id", "dimension", "maxTokens"?, "queryPrefix"?, "passagePrefix"?}`.
+    /// `model` and `tokenizer` are the bytes of the network (ONNX) and of `tokenizer.json`; `info` is the model's
+    /// description as JSON, the `model` part of an index manifest.
     ///
     /// # Errors
     /// An `AgentError` with code `model`.
     pub fn load(model: &Uint8Array, tokenizer: &Uint8Array, info: &str) -> Result<Embedder, JsValue> {
-        let description = ModelDescription::from_json(info).map_err(|error| to_js_error(&error))?;
-        let encoder = Encoder::load_from(description, Pieces::new(model.clone()), &tokenizer.to_vec())
+        let info = ModelInfo::from_json(info).map_err(|error| to_js_error(&error))?;
+        let encoder = Encoder::load_from(info, Pieces::new(model.clone()), &tokenizer.to_vec())
             .map_err(|error| to_js_error(&error))?;
         Ok(Self { encoder })
     }
@@ -38,14 +39,14 @@ impl Embedder {
     #[wasm_bindgen(getter, js_name = modelId)]
     #[must_use]
     pub fn model_id(&self) -> String {
-        self.encoder.description().id.clone()
+        self.encoder.info().id.clone()
     }
 
     /// The length of an embedding.
     #[wasm_bindgen(getter)]
     #[must_use]
     pub fn dimension(&self) -> usize {
-        self.encoder.description().dimension
+        self.encoder.info().dimension
     }
 
     /// The embedding of a query, of unit length.

@@ -313,6 +313,7 @@ impl Product<'_> {
         assert!(out.len() >= rows * self.outputs, "result");
     }
 
+    #[cfg(any(test, not(target_arch = "wasm32")))]
     #[inline(always)]
     fn finish(&self, row: usize, output: usize, sum: i32) -> f32 {
         sum as f32 * (self.activation_scales[row] * self.weight_scales[output]) + self.bias[output]

@@ -1,6 +1,6 @@
 //! The sentence-embedding model: tokenizer, transformer, mean pooling, L2 normalization.
 //!
-//! Input: an ONNX file, a `tokenizer.json` and a [`ModelDescription`]; then texts.
+//! Input: an ONNX file, a `tokenizer.json` and a [`ModelInfo`]; then texts.
 //! Output: embeddings of unit length, the mean over a text's tokens as in Sentence-BERT
 //! (<https://arxiv.org/abs/1908.10084>).
 //!
@@ -21,7 +21,8 @@ use std::ops::Range;
 use bytes::Buf;
 
 use crate::error::{Error, Result};
-use crate::retrieval::embedding_model::{Kind, ModelDescription};
+use crate::retrieval::embedding_model::Kind;
+use crate::retrieval::model_manifest::ModelInfo;
 use crate::turn::TokenCounter;
 use network::Network;
 use tokenizer::Tokenizer;
@@ -32,7 +33,7 @@ const BATCH_TOKENS: usize = 512;
 /// A loaded sentence-embedding model.
 #[derive(Debug)]
 pub struct Encoder {
-    description: ModelDescription,
+    info: ModelInfo,
     tokenizer: Tokenizer,
     network: Network,
 }
@@ -42,8 +43,8 @@ impl Encoder {
     ///
     /// # Errors
     /// [`Error::Model`] when a file is damaged, is of another kind, or does not fit the description.
-    pub fn load(description: ModelDescription, model: &[u8], tokenizer: &[u8]) -> Result<Self> {
-        Self::load_from(description, model, tokenizer)
+    pub fn load(info: ModelInfo, model: &[u8], tokenizer: &[u8]) -> Result<Self> {
+        Self::load_from(info, model, tokenizer)
     }
 
     /// As [`Encoder::load`], from a source that hands out the ONNX file piece by piece, so that the file need not lie in
@@ -51,23 +52,23 @@ impl Encoder {
     ///
     /// # Errors
     /// As [`Encoder::load`].
-    pub fn load_from(description: ModelDescription, model: impl Buf, tokenizer: &[u8]) -> Result<Self> {
-        description.check()?;
+    pub fn load_from(info: ModelInfo, model: impl Buf, tokenizer: &[u8]) -> Result<Self> {
+        info.check()?;
         let network = Network::load(model)?;
         let tokenizer = Tokenizer::from_json(tokenizer)?;
-        if description.max_tokens > network.max_positions() {
+        if info.max_tokens > network.max_positions() {
             return Err(Error::Model(format!(
                 "its network reads {} tokens, its description says {}",
                 network.max_positions(),
-                description.max_tokens
+                info.max_tokens
             )));
         }
-        let encoder = Self { description, tokenizer, network };
+        let encoder = Self { info, tokenizer, network };
         let dimension = encoder.embed("", Kind::Query)?.len();
-        if dimension != encoder.description.dimension {
+        if dimension != encoder.info.dimension {
             return Err(Error::Model(format!(
                 "it gives {dimension} numbers a text, its description says {}",
-                encoder.description.dimension
+                encoder.info.dimension
             )));
         }
         Ok(encoder)
@@ -75,8 +76,8 @@ impl Encoder {
 
     /// What is known of this model.
     #[must_use]
-    pub fn description(&self) -> &ModelDescription {
-        &self.description
+    pub fn info(&self) -> &ModelInfo {
+        &self.info
     }
 
     /// The embedding of one text: `dimension` numbers, unit length.
@@ -155,13 +156,13 @@ impl Encoder {
     /// # Errors
     /// [`Error::Model`] when the tokenizer fails.
     pub fn passage_limit(&self) -> Result<usize> {
-        let prefix = self.tokenizer.ids(self.description.prefix(Kind::Passage), usize::MAX)?.len();
-        Ok(self.description.max_tokens.saturating_sub(prefix))
+        let prefix = self.tokenizer.ids(Kind::Passage.prefix(&self.info), usize::MAX)?.len();
+        Ok(self.info.max_tokens.saturating_sub(prefix))
     }
 
     fn ids(&self, text: &str, kind: Kind) -> Result<Vec<u32>> {
-        let prefix = self.description.prefix(kind);
-        self.tokenizer.ids(&format!("{prefix}{text}"), self.description.max_tokens)
+        let prefix = kind.prefix(&self.info);
+        self.tokenizer.ids(&format!("{prefix}{text}"), self.info.max_tokens)
     }
 
     /// The mean of the vectors of each text's tokens, scaled to unit length.
