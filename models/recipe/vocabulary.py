@@ -1,0 +1,98 @@
+"""Cuts a multilingual Unigram vocabulary down to what English and Chinese texts use.
+
+The rule, in the order in which it is asked:
+1. special tokens stay, except `<mask>`, which a sentence encoder never sees;
+2. a piece with a character outside of ASCII, symbols, punctuation, emoji, Greek letters, full-width forms and Han goes;
+3. a piece of one character stays, so that a text in these scripts never becomes `<unk>` needlessly;
+4. a piece with Greek letters goes (formulas need letters, not Greek words);
+5. a piece with Han characters, or without any letter, stays;
+6. of the rest, which is ASCII words and parts of words of a hundred languages, those stay that English uses: parts of at
+   most three letters, and pieces whose use, summed over a list of English words with their frequencies, reaches
+   `MIN_USE`.
+
+A piece that goes leaves its text to the smaller pieces. The ids are renumbered in the old order.
+"""
+
+import gzip
+import json
+import re
+from collections import defaultdict
+from pathlib import Path
+
+import msgpack
+from tokenizers import Tokenizer
+
+SPECIAL = 4
+CHARACTERS = re.compile(
+    r"[\x20-\x7e\u00a0-\u00bf\u00d7\u00f7\u0391-\u03c9\u2000-\u2bff\u3000-\u303f\u3400-\u9fff\uf900-\ufaff\uff00-\uffef"
+    r"\U0001f000-\U0001ffff▁]+"
+)
+GREEK = re.compile(r"[\u0391-\u03c9]")
+HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
+LETTER = re.compile(r"[A-Za-z]")
+WORD_START = "▁"
+# The share of running English words that use a piece, below which the piece goes.
+MIN_USE = 3e-8
+# A word inside an identifier or after a sign has no mark of a word start: `--config`, `_type`.
+MIN_INNER_USE = 1e-6
+MAX_PART_LETTERS = 3
+# How often a word is met as it is, capitalized (headings, names, starts of sentences), and in capitals (constants).
+FORMS = ((str, 1.0), (str.capitalize, 0.2), (str.upper, 0.05))
+# Scores are logarithms of probabilities; a thousandth never decides between two segmentations that matter.
+SCORE_DIGITS = 3
+
+
+def english_words(path: Path):
+    """The words of wordfreq's list with their frequencies; bucket i of the file holds the words of 10^(-i/100)."""
+    buckets = msgpack.unpackb(gzip.decompress(path.read_bytes()))
+    return [(word, 10 ** (-i / 100)) for i, bucket in enumerate(buckets[1:]) for word in bucket if word.isascii()]
+
+
+def uses(tokenizer: Tokenizer, words):
+    """For each id, the frequencies of the words that it is part of, at the start of a word and inside."""
+    start, inner = defaultdict(float), defaultdict(float)
+    for form, share in FORMS:
+        texts = [form(word) for word, _ in words]
+        for (word, frequency), encoding in zip(words, tokenizer.encode_batch(texts, add_special_tokens=False)):
+            for id in encoding.ids:
+                start[id] += frequency * share
+        for (_, frequency), text in zip(words, texts):
+            id = tokenizer.token_to_id(text)
+            if id is not None:
+                inner[id] += frequency * share
+    return start, inner
+
+
+def kept(id, piece, start, inner):
+    """The rule at the head of this file."""
+    if id < SPECIAL:
+        return True
+    if not CHARACTERS.fullmatch(piece):
+        return False
+    text = piece.strip(WORD_START)
+    if len(text) <= 1:
+        return True
+    if GREEK.search(piece):
+        return False
+    if HAN.search(piece) or not LETTER.search(piece):
+        return True
+    return len(text) <= MAX_PART_LETTERS or start[id] >= MIN_USE or inner[id] >= MIN_INNER_USE
+
+
+def cut(tokenizer_json: Path, words: Path, output: Path):
+    """Writes the smaller tokenizer; gives the old ids of what stays, in order."""
+    description = json.loads(tokenizer_json.read_text(encoding="utf-8"))
+    pieces = description["model"]["vocab"]
+    start, inner = uses(Tokenizer.from_file(str(tokenizer_json)), english_words(words))
+    keep = [id for id, (piece, _) in enumerate(pieces) if kept(id, piece, start, inner)]
+    description["model"]["vocab"] = [[pieces[id][0], round(pieces[id][1], SCORE_DIGITS)] for id in keep]
+    description["added_tokens"] = [token for token in description["added_tokens"] if token["content"] != "<mask>"]
+    for token in description["added_tokens"]:
+        if token["id"] >= SPECIAL:
+            raise ValueError(f"the special token {token['content']} has the unexpected id {token['id']}")
+    # Padding and truncation are the caller's; none is written into the file.
+    description["truncation"] = description["padding"] = None
+    text = json.dumps(description, ensure_ascii=False, separators=(",", ":"))
+    output.write_text(text, encoding="utf-8")
+    print(f"  vocabulary: {len(pieces):,} pieces, {len(keep):,} stay", flush=True)
+    return keep
