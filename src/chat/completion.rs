@@ -72,7 +72,7 @@ impl Outcome {
             Verdict::Truncated => Ending::Truncated,
             Verdict::TruncatedEmpty => {
                 return Err(Error::Protocol(
-                    "the limit of tokens was used up before the answer began; raise llm.budget.replyTokens, or turn the \
+                    "the limit of tokens was used up before the answer began; raise `budget.replyTokens`, or turn the \
                      model's reasoning off"
                         .to_owned(),
                 ));

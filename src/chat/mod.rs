@@ -4,6 +4,7 @@
 //! (send, read, wait), and what the host reports back into the answer. [`prompt`] writes the requests.
 //! **Invariant:** nothing here opens a connection, reads a clock or draws a random number; they come in as arguments.
 
+pub mod citation;
 pub mod completion;
 pub mod exchange;
 pub mod failure;

@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::message::ChatRequest;
-use super::prompt::PromptBudget;
 use crate::error::{Error, Result};
 
 /// Azure's first stable version of the chat API that streams token counts; used when the site names none.
@@ -71,8 +70,6 @@ pub struct LlmConfig {
     pub timeouts: Timeouts,
     /// How often a request that was certainly not run may be repeated, 0..=10.
     pub max_retries: u32,
-    /// The limits of tokens.
-    pub budget: PromptBudget,
 }
 
 impl Default for LlmConfig {
@@ -89,7 +86,6 @@ impl Default for LlmConfig {
             stream: true,
             timeouts: Timeouts::default(),
             max_retries: 2,
-            budget: PromptBudget::default(),
         }
     }
 }
@@ -106,7 +102,6 @@ impl fmt::Debug for LlmConfig {
             .field("stream", &self.stream)
             .field("timeouts", &self.timeouts)
             .field("max_retries", &self.max_retries)
-            .field("budget", &self.budget)
             .finish_non_exhaustive()
     }
 }
@@ -214,11 +209,18 @@ impl LlmConfig {
     /// # Errors
     /// [`Error::InvalidOption`] that names the field; the value is never repeated, it may be a key.
     pub fn from_json(value: Value) -> Result<Self> {
-        serde_json::from_value(value).map_err(|error| {
-            // serde quotes the offending value in "invalid type" messages.
-            let reason = error.to_string();
-            let reason = reason.split(" string \"").next().unwrap_or("malformed").to_owned();
-            invalid("llm", &reason)
+        serde_path_to_error::deserialize(value).map_err(|error| {
+            let name = match error.path().to_string() {
+                root if root == "." => "llm".to_owned(),
+                path => format!("llm.{path}"),
+            };
+            // serde quotes the value in "invalid type" messages.
+            let reason = error.inner().to_string();
+            let reason = match (reason.find(" string \""), reason.find(", expected")) {
+                (Some(start), Some(end)) if start < end => format!("{} string{}", &reason[..start], &reason[end..]),
+                _ => reason,
+            };
+            invalid(&name, &reason)
         })
     }
 
@@ -286,7 +288,6 @@ impl LlmConfig {
         if self.max_retries > 10 {
             return Err(invalid("llm.maxRetries", "is 0 to 10"));
         }
-        self.budget.check()?;
 
         let mut warnings = Vec::new();
         let key_header = self.headers.keys().any(|name| KEY_HEADERS.contains(&name.to_ascii_lowercase().as_str()));

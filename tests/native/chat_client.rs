@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use axum::Router;
@@ -29,12 +29,12 @@ struct Seen {
 /// Counts when it is dropped before `finished`.
 struct Watch {
     seen: Arc<Seen>,
-    finished: bool,
+    finished: AtomicBool,
 }
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        if !self.finished {
+        if !self.finished.load(Ordering::SeqCst) {
             self.seen.dropped.fetch_add(1, Ordering::SeqCst);
         }
     }
@@ -48,10 +48,10 @@ const STOP: &str = "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reaso
 
 /// A streamed body: each piece after its pause in milliseconds; `None` breaks the connection.
 fn pieces(seen: &Arc<Seen>, pieces: Vec<(u64, Option<String>)>) -> Response<Body> {
-    let watch = Watch { seen: Arc::clone(seen), finished: false };
-    let body = stream::unfold((pieces.into_iter(), watch), |(mut rest, mut watch)| async move {
+    let watch = Watch { seen: Arc::clone(seen), finished: AtomicBool::new(false) };
+    let body = stream::unfold((pieces.into_iter(), watch), |(mut rest, watch)| async move {
         let Some((pause_ms, piece)) = rest.next() else {
-            watch.finished = true;
+            watch.finished.store(true, Ordering::SeqCst);
             return None;
         };
         tokio::time::sleep(Duration::from_millis(pause_ms)).await;

@@ -39,10 +39,10 @@ impl PromptBudget {
         let invalid =
             |name: &str, reason: &str| Err(Error::InvalidOption { name: name.to_owned(), reason: reason.to_owned() });
         if !(512..=1_000_000).contains(&self.context_tokens) {
-            return invalid("llm.budget.contextTokens", "is 512 to 1000000 tokens");
+            return invalid("budget.contextTokens", "is 512 to 1000000 tokens");
         }
         if self.reply_tokens < 16 || self.reply_tokens > self.context_tokens / 2 {
-            return invalid("llm.budget.replyTokens", "is 16 tokens to half of contextTokens");
+            return invalid("budget.replyTokens", "is 16 tokens to half of contextTokens");
         }
         Ok(())
     }
