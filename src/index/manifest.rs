@@ -50,6 +50,10 @@ pub struct Manifest {
     /// elsewhere and the page is told by its own option.
     #[serde(default)]
     pub model_url: Option<String>,
+    /// The site's settings of the agent, as the page's `Agent.load` reads them; the page's own come
+    /// over them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<serde_json::Value>,
 }
 
 /// A file of the index.
@@ -231,6 +235,7 @@ mod tests {
             texts: vec![entry("texts/0123456789abcdef.bin")],
             model: None,
             model_url: None,
+            agent: None,
         }
     }
 

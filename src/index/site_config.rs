@@ -41,6 +41,8 @@ pub struct SiteConfig {
     pub default_filter: BTreeMap<String, String>,
     /// Facets and factors by path.
     pub pages: Vec<PageRule>,
+    /// Settings of the agent, such as `policy.topK`, which go into the manifest.
+    pub agent: Option<serde_json::Value>,
 }
 
 /// Facets and factors of the pages whose path fits a glob. Later rules go before earlier ones.

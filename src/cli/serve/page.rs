@@ -4,11 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use comrak::nodes::NodeValue;
-use comrak::{Anchorizer, Arena, Options};
+use comrak::{Arena, Options};
 use minijinja::{Environment, context};
 
 use super::inside;
 use crate::error::{Error, Result};
+use crate::index::sources::anchors::{AnchorStyle, Anchors};
 
 /// The page around a rendered file, where the site gives none.
 const TEMPLATE: &str = include_str!("page.html");
@@ -95,8 +96,8 @@ fn markdown(source: &str) -> Rendered {
     options.extension.front_matter_delimiter = Some("---".to_owned());
     let arena = Arena::new();
     let root = comrak::parse_document(&arena, source, &options);
-    let mut anchors = Anchorizer::new();
     let mut title = None;
+    let mut headings = Vec::new();
     for node in root.descendants() {
         let level = match &node.data().value {
             NodeValue::FrontMatter(text) => {
@@ -110,11 +111,16 @@ fn markdown(source: &str) -> Rendered {
         if level == 1 && title.is_none() {
             title = Some(text.clone());
         }
-        let anchor = explicit.unwrap_or_else(|| anchors.anchorize(&text));
-        let mark = arena.alloc(
-            NodeValue::Raw(format!("<a class=\"anchor\" id=\"{0}\" href=\"#{0}\"></a>", escape(&anchor))).into(),
-        );
-        node.prepend(mark);
+        headings.push((node, text, explicit));
+    }
+    // The index builder's own rule, so that what an answer links to is what stands here.
+    let mut anchors = Anchors::new(AnchorStyle::Github);
+    headings.iter().filter_map(|(.., explicit)| explicit.as_deref()).for_each(|anchor| anchors.claim(anchor));
+    for (node, text, explicit) in headings {
+        let Some(anchor) = explicit.or_else(|| anchors.next(&text)) else { continue };
+        let anchor = escape(&anchor);
+        let mark = format!("<a class=\"anchor\" id=\"{anchor}\" href=\"#{anchor}\"></a>");
+        node.prepend(arena.alloc(NodeValue::Raw(mark).into()));
     }
     let mut content = String::new();
     // Writing to a string cannot fail.
