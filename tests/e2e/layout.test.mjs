@@ -29,7 +29,7 @@ for (const [name, options] of [
       if (panel.left < 0 || panel.right > innerWidth + 0.5 || panel.top < 0 || panel.bottom > innerHeight + 0.5) faults.push(`the panel leaves the window: ${JSON.stringify(panel)}`);
       const log = root.querySelector(".log");
       if (log.scrollWidth > log.clientWidth) faults.push("the log scrolls sideways");
-      for (const node of root.querySelectorAll(".message, .sources a, .chip, header, form, textarea")) {
+      for (const node of root.querySelectorAll(".message, .sources a, .chip, .header, form, textarea")) {
         const box = node.getBoundingClientRect();
         if (box.width && (box.left < panel.left - 0.5 || box.right > panel.right + 0.5)) faults.push(`${node.className || node.localName} runs out`);
       }

@@ -82,8 +82,9 @@ export class ChatView {
       "section",
       { class: "panel", part: "panel", role: "dialog", "aria-label": title, hidden: true, onkeydown: (event) => this.#onKey(event) },
       this.#make(
-        "header",
-        { part: "header" },
+        // Not <header>: outside of an article that would be a second banner of the page.
+        "div",
+        { class: "header", part: "header" },
         this.#make("h2", {}, title),
         this.#button("fresh", words.fresh, on.onFresh),
         this.#button("close", words.close, on.onClose),

@@ -25,7 +25,7 @@ const ENGLISH = {
   loading: "Loading the search",
   loadingModel: "Loading the language model",
   ready: "Ready.",
-  keywords: "Keyword answers until the model is here",
+  keywords: "By keyword while the model loads",
   noModel: "The language model could not be loaded; answers come by keyword.",
   failed: "The assistant could not be loaded.",
   retry: "Try again",

@@ -40,8 +40,8 @@ svg { width: 20px; height: 20px; fill: none; stroke: currentColor; stroke-width:
   box-shadow: var(--docent-shadow); overflow: hidden; overflow-wrap: anywhere; animation: rise .18s ease-out; }
 @keyframes rise { from { opacity: 0; transform: translateY(10px); } }
 
-header { display: flex; align-items: center; gap: 2px; padding: 10px 8px 10px 18px; border-bottom: 1px solid var(--docent-border); }
-header h2 { flex: 1; margin: 0; font-size: 1rem; font-weight: 650; min-width: 0; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.header { display: flex; align-items: center; gap: 2px; padding: 10px 8px 10px 18px; border-bottom: 1px solid var(--docent-border); }
+.header h2 { flex: 1; margin: 0; font-size: 1rem; font-weight: 650; min-width: 0; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .tool { display: grid; place-items: center; width: 36px; height: 36px; border-radius: 10px; color: var(--docent-muted); }
 .tool:hover { background: var(--docent-surface); color: var(--docent-text); }
 
@@ -58,6 +58,7 @@ progress::-moz-progress-bar { background: var(--docent-accent); }
 .log { flex: 1; position: relative; min-height: 0; overflow-y: auto; overflow-x: hidden; padding: 18px; display: flex; flex-direction: column; gap: 18px; overscroll-behavior: contain; }
 .greeting { color: var(--docent-muted); }
 .greeting p { margin: 0 0 14px; }
+.greeting .chip { color: var(--docent-text); }
 .message { max-width: 100%; min-width: 0; }
 .message.user { align-self: flex-end; max-width: 86%; padding: 8px 14px; border-radius: 16px 16px 4px 16px; background: var(--docent-accent); color: var(--docent-on-accent); white-space: pre-wrap; }
 .message.assistant { align-self: stretch; }
@@ -79,7 +80,7 @@ progress::-moz-progress-bar { background: var(--docent-accent); }
 .cite { font-size: .75em; vertical-align: super; line-height: 0; text-decoration: none; font-weight: 650; padding: 0 2px; }
 .cite::before { content: "["; } .cite::after { content: "]"; }
 .unsupported { text-decoration: underline dotted var(--docent-danger); text-underline-offset: 3px; }
-mark { background: var(--docent-mark); color: inherit; border-radius: 3px; padding: 0 1px; }
+mark { background: var(--docent-mark); color: var(--docent-text); border-radius: 3px; padding: 0 1px; }
 
 .waiting { display: inline-flex; gap: 5px; align-items: center; color: var(--docent-muted); }
 .waiting i { width: 6px; height: 6px; border-radius: 50%; background: currentColor; animation: blink 1.2s infinite; }
