@@ -8,6 +8,7 @@ pub mod follow_up;
 pub mod intent_router;
 pub mod language;
 pub mod lexicon;
+mod phrases;
 pub mod query_rewriter;
 pub mod selection;
 pub mod signals;
@@ -16,7 +17,7 @@ pub mod vocabulary;
 use serde::{Deserialize, Serialize};
 
 use crate::dialogue::{ConversationMemory, Entity, ReaderFact};
-use crate::turn::{Intent, Language};
+use crate::turn::{FollowUpKind, Intent, Language};
 
 pub use follow_up::FollowUpIntent;
 pub use intent_router::IntentRouter;
@@ -72,9 +73,21 @@ pub fn understand(message: &str, memory: &ConversationMemory, vocabulary: &dyn V
     let language = language::reply_language(message, memory);
     let state = memory.state();
     let signals = signals::read(message, state);
-    let selection = selection::select(message, &state.offered);
+    let mut selection = selection::select(message, &state.offered);
+    // "yes" and "either" take the first item: it is the best guess.
+    if selection.is_none() && (signals.affirmative || signals.indifferent) && !state.offered.is_empty() {
+        selection = Some(Selection { index: 0 });
+    }
     let (entities, reader_facts) = entities::read(message, vocabulary);
-    let follow_up = if selection.is_some() { None } else { follow_up::detect(message, state) };
+    let mut follow_up = if selection.is_some() || signals.wants_summary || signals.exit {
+        None
+    } else {
+        follow_up::detect(message, state)
+    };
+    // "yes" behind an answer that offered nothing asks it to go on.
+    if signals.affirmative && selection.is_none() && follow_up.is_none() && state.last_generation.is_some() {
+        follow_up = Some(FollowUpIntent { kind: FollowUpKind::Detail, asks_new: false, has_previous: true });
+    }
     let verdict = IntentRouter::default().route(message, memory, &signals, follow_up, selection, vocabulary);
     let follow_up = follow_up.filter(|_| verdict.intent != Intent::Chitchat);
     Understanding {

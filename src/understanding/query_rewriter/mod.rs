@@ -1,5 +1,7 @@
 //! A query that stands alone: pronouns and elisions resolved from the conversation.
 
+mod english;
+
 use serde::{Deserialize, Serialize};
 
 use super::Understanding;
@@ -46,14 +48,9 @@ impl QueryRewriter {
         memory: &ConversationMemory,
         _vocabulary: &dyn Vocabulary,
     ) -> StandaloneQuery {
-        let text = match understanding.follow_up {
-            Some(follow_up) if !follow_up.asks_new && !memory.state().topic.query.is_empty() => {
-                memory.state().topic.query.clone()
-            }
-            _ => message.trim().to_owned(),
-        };
-        let changed = text != message;
-        StandaloneQuery { text, changed, carried: Vec::new(), terms: Vec::new(), reason: "stands_alone".to_owned() }
+        let _ = understanding;
+        let sources = Sources::of(memory);
+        english::rewrite(message, &sources)
     }
 
     /// The request that asks an endpoint for the stand-alone query: at most 256 tokens, temperature 0.
@@ -79,5 +76,44 @@ impl QueryRewriter {
             return local;
         }
         StandaloneQuery { text: text.to_owned(), changed: true, reason: "endpoint".to_owned(), ..local }
+    }
+}
+
+/// What the conversation offers to a rewrite.
+struct Sources<'a> {
+    /// User messages, newest first.
+    asked: Vec<&'a str>,
+    /// Answers, newest first.
+    answers: Vec<&'a str>,
+    /// The last stand-alone query; the last user message where nothing was searched.
+    previous: &'a str,
+    /// Titles of the last search, best first.
+    titles: &'a [String],
+    /// Entities of the topic, the most recent last.
+    entities: &'a [crate::dialogue::Entity],
+}
+
+impl<'a> Sources<'a> {
+    fn of(memory: &'a ConversationMemory) -> Self {
+        let state = memory.state();
+        let of = |role: Role| {
+            memory
+                .messages()
+                .iter()
+                .rev()
+                .filter(move |m| m.role == role)
+                .map(|m| m.content.as_str())
+                .collect::<Vec<_>>()
+        };
+        let asked = of(Role::User);
+        let previous =
+            if state.topic.query.is_empty() { asked.first().copied().unwrap_or("") } else { &state.topic.query };
+        Self {
+            answers: of(Role::Assistant),
+            asked,
+            previous,
+            titles: &state.topic.titles,
+            entities: &state.topic.entities,
+        }
     }
 }
