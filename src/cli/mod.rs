@@ -13,6 +13,7 @@ pub mod chat_client;
 pub mod index;
 pub mod native_model;
 pub mod query;
+pub mod questions;
 pub mod serve;
 pub mod terminal;
 
