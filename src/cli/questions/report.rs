@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use minijinja::value::Serde;
 use minijinja::{Environment, context};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
@@ -81,10 +82,8 @@ pub fn write_junit(verdicts: &[Verdict], path: &Path) -> Result<()> {
 pub fn write_html(verdicts: &[Verdict], title: &str, path: &Path) -> Result<()> {
     let mut environment = Environment::new();
     environment.add_template("report.html", PAGE).map_err(|error| fail(path, &error))?;
-    let rows: Vec<_> = verdicts
-        .iter()
-        .map(|verdict| context! { passed => verdict.passed(), verdict => minijinja::Value::from_serialize(verdict) })
-        .collect();
+    let rows: Vec<_> =
+        verdicts.iter().map(|verdict| context! { passed => verdict.passed(), verdict => Serde(verdict) }).collect();
     let passed = verdicts.iter().filter(|verdict| verdict.passed()).count();
     let html = environment
         .get_template("report.html")
