@@ -6,4 +6,6 @@ mod native {
     mod chat_cassettes;
     mod chat_client;
     mod typescript;
+    mod guidance;
+    mod support;
 }

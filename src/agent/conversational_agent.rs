@@ -15,7 +15,9 @@ use super::turn_record::{ReaderEvent, TurnRecord};
 use crate::dialogue::conversation_memory::Message;
 use crate::error::{Error, Result};
 use crate::host::{ChatClient, Clock, EmbeddingModel, IndexFiles, StopSignal};
-use crate::turn::Turn;
+use crate::retrieval::facets::{Filter, Preferences};
+use crate::retrieval::search_index::SearchIndex;
+use crate::turn::{Mode, Turn};
 
 /// What the host provides.
 #[derive(Debug)]
@@ -37,6 +39,10 @@ pub struct ChatOptions<'a> {
     pub on_delta: Option<&'a mut dyn FnMut(&str)>,
     /// Stops the turn.
     pub stop: StopSignal,
+    /// Which pages may answer this turn.
+    pub filter: Filter,
+    /// Which pages would rather answer it, beside what the reader said about themselves.
+    pub preferences: Preferences,
 }
 
 /// The agent of one conversation.
@@ -44,6 +50,8 @@ pub struct ConversationalAgent<C, E, F, K> {
     pub(super) config: AgentConfig,
     pub(super) hosts: Hosts<C, E, F, K>,
     pub(super) session: RefCell<Session>,
+    pub(super) index: RefCell<Option<SearchIndex>>,
+    pub(super) embeddings: RefCell<Vec<(String, Vec<f32>)>>,
     pub(super) filter: RefCell<Rc<dyn ContentFilter>>,
     pub(super) sink: RefCell<Option<Box<dyn Fn(&TurnRecord)>>>,
     busy: Cell<bool>,
@@ -71,6 +79,8 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> ConversationalAg
             config,
             hosts,
             session: RefCell::new(session),
+            index: RefCell::new(None),
+            embeddings: RefCell::new(Vec::new()),
             filter: RefCell::new(filter),
             sink: RefCell::new(None),
             busy: Cell::new(false),
@@ -99,6 +109,25 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> ConversationalAg
     #[must_use]
     pub fn is_busy(&self) -> bool {
         self.busy.get()
+    }
+
+    /// Sets the index, or replaces it. A running turn goes on with what it has found.
+    pub fn set_index(&self, index: SearchIndex) {
+        *self.index.borrow_mut() = Some(index);
+    }
+
+    /// Gives the index to `change`, to add vectors or texts that arrived; `None` where there is no index yet.
+    pub fn with_index<R>(&self, change: impl FnOnce(&mut SearchIndex) -> R) -> Option<R> {
+        self.index.borrow_mut().as_mut().map(change)
+    }
+
+    /// Which legs of the search are ready: hybrid from when the vectors and the model they were made with are there.
+    #[must_use]
+    pub fn mode(&self) -> Mode {
+        let model = self.hosts.embedding.model_id();
+        let hybrid =
+            self.index.borrow().as_ref().is_some_and(|index| super::knowledge::is_hybrid(index, model.as_deref()));
+        if hybrid { Mode::Hybrid } else { Mode::Lexical }
     }
 
     /// Replaces the content filter.

@@ -1,8 +1,13 @@
 //! One turn, in order; the only place that waits for the host.
 
+pub mod action_executor;
 pub mod agent_config;
+mod answer;
 pub mod content_filter;
 pub mod conversational_agent;
+mod generation;
+mod handover;
+mod knowledge;
 pub mod metrics;
 pub mod reply_templates;
 mod run_turn;

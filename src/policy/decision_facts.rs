@@ -42,6 +42,8 @@ pub struct DecisionFacts {
     pub ambiguity: f32,
     /// The question refers to something by a description ("this page", "该功能") that nothing before it names.
     pub unresolved: bool,
+    /// Names and identifiers in the question that the docs do not hold.
+    pub unknown_names: usize,
     /// Choices that a clarifying question could offer.
     pub choices: usize,
     /// The last turn asked back about the same thing.
@@ -52,7 +54,7 @@ pub struct DecisionFacts {
 
 impl DecisionFacts {
     /// Names of the numbers of [`Self::features`], in order.
-    pub const FEATURES: [&str; 16] = [
+    pub const FEATURES: [&str; 17] = [
         "found",
         "best",
         "margin",
@@ -66,6 +68,7 @@ impl DecisionFacts {
         "contentWords",
         "ambiguity",
         "unresolved",
+        "unknownNames",
         "choices",
         "askedBefore",
         "confusion",
@@ -73,7 +76,7 @@ impl DecisionFacts {
 
     /// The facts as numbers of about 0..=1, for a learned policy.
     #[must_use]
-    pub fn features(&self) -> [f32; 16] {
+    pub fn features(&self) -> [f32; 17] {
         let flag = |on: bool| if on { 1.0 } else { 0.0 };
         let count = |n: usize, full: f32| (n as f32 / full).min(1.0);
         [
@@ -90,6 +93,7 @@ impl DecisionFacts {
             count(self.content_words, 8.0),
             self.ambiguity,
             flag(self.unresolved),
+            count(self.unknown_names, 2.0),
             count(self.choices, 3.0),
             flag(self.asked_before),
             count(self.confusion as usize, 3.0),

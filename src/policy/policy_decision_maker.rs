@@ -30,6 +30,8 @@ pub enum Reason {
     Ambiguous,
     /// The reader left the choice to the agent, or was asked already.
     BestGuess,
+    /// The reader chose it.
+    Selected,
     /// Found; the first answer, or one on another topic than before.
     NewTopic,
     /// Found, on the topic of the answers before.
@@ -49,6 +51,7 @@ impl Reason {
             Self::NotInDocs => "not_in_docs",
             Self::Ambiguous => "ambiguous",
             Self::BestGuess => "best_guess",
+            Self::Selected => "selected",
             Self::NewTopic => "new_topic",
             Self::SameTopic => "same_topic",
         }
@@ -153,6 +156,13 @@ const RULES: &[Rule] = &[
         counter: Counter::Zero,
     },
     Rule {
+        // A chosen item is shown whatever its evidence: the reader has judged it already.
+        name: "0_selected",
+        holds: |facts, _| facts.chosen && facts.found > 0,
+        outcome: |_, _| Outcome { action: Action::AnswerDirectly, reason: Reason::Selected },
+        counter: Counter::Zero,
+    },
+    Rule {
         name: "1_confusion",
         holds: |facts, config| facts.confusion >= config.confusion_limit,
         outcome: |_, _| Outcome { action: Action::EscalateToHuman, reason: Reason::HighConfusion },
@@ -229,8 +239,8 @@ fn weak(facts: &DecisionFacts, config: &PolicyConfig) -> bool {
 
 /// The question says clearly what it is about, and the docs hold hardly any of it.
 fn not_covered(facts: &DecisionFacts, config: &PolicyConfig) -> bool {
-    // Two content words make a question specific enough to say that the docs do not cover it.
-    facts.content_words >= 2
+    // A name, or four content words, make a question specific enough to say that the docs do not cover it.
+    (facts.unknown_names > 0 || facts.content_words >= 4)
         && !facts.unresolved
         && (facts.found == 0 || facts.best < config.not_in_docs_threshold.min(config.relevance_threshold))
 }
@@ -252,7 +262,9 @@ fn new_topic(facts: &DecisionFacts, config: &PolicyConfig) -> bool {
 /// says "not in the docs" of strong evidence.
 fn rails(at: usize, own: Outcome, facts: &DecisionFacts, config: &PolicyConfig) -> Vec<Outcome> {
     let mut allowed = vec![own];
-    if matches!(own.action, Action::ProvideSummary | Action::EscalateToHuman) || RULES[at].name == "2_best_guess" {
+    if matches!(own.action, Action::ProvideSummary | Action::EscalateToHuman)
+        || matches!(RULES[at].name, "0_selected" | "2_best_guess")
+    {
         return allowed;
     }
     let mut allow = |action, reason| {

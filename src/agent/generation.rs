@@ -1,0 +1,253 @@
+//! Generation: the only step that may leave the page, and what becomes of its result.
+//!
+//! Input: a prompt and the local reply that stands in for it. Output: [`Generated`], also when the endpoint failed.
+//! **Invariant:** a failure never escapes as an error: it becomes a sentence, the cause, and the local reply.
+
+use serde_json::json;
+
+use super::agent_config::Assist;
+use super::reply_templates::Say;
+use super::run_turn::{Counter, TurnRun, round};
+use crate::chat::message::{ChatMessage, ChatRequest};
+use crate::chat::prompt::{Grounding, LastAnswer, Prompt, PromptBudget, PromptWriter};
+use crate::error::Error;
+use crate::host::{ChatClient, Clock, EmbeddingModel, IndexFiles};
+use crate::turn::{Failure, FollowUpKind, Language, Passage, TokenCounter, Usage};
+
+/// What came of a generation.
+#[derive(Debug, Default)]
+pub(super) struct Generated {
+    /// The reply.
+    pub(super) text: String,
+    /// The passages that became links, in the order of their numbers; `None` leaves those of the local reply.
+    pub(super) passages: Option<Vec<Passage>>,
+    /// What arrived is not all.
+    pub(super) partial: bool,
+    /// Sentences without support, as byte ranges of the text.
+    pub(super) unsupported: Vec<(usize, usize)>,
+    /// Share of the sentences that the passages support.
+    pub(super) supported: Option<f32>,
+    /// Why it failed.
+    pub(super) error: Option<Failure>,
+    /// The pieces were handed out while they arrived.
+    pub(super) streamed: bool,
+}
+
+impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> TurnRun<'_, '_, C, E, F, K> {
+    /// Whether steps besides generation may use the endpoint.
+    pub(super) fn assisted(&self) -> bool {
+        self.agent.config.assist == Assist::Llm && self.agent.hosts.chat.is_some()
+    }
+
+    /// Writes the prompts of this turn.
+    pub(super) fn writer(&self) -> Writer<'_, E> {
+        Writer {
+            counter: Counter(&self.agent.hosts.embedding),
+            history: &self.history,
+            summary: (!self.summary.is_empty()).then_some(self.summary.as_str()),
+            language: self.language,
+            grounding: self.agent.config.grounding,
+            budget: self.agent.config.budget,
+            seed: self.agent.config.seed ^ self.choice,
+            stream: self.agent.config.stream,
+        }
+    }
+
+    /// One small call that helps a local step; `None` where it failed, so that the local step stands.
+    pub(super) async fn ask_endpoint(&mut self, purpose: &str, request: &ChatRequest) -> Option<String> {
+        let chat = self.agent.hosts.chat.as_ref()?;
+        if self.stop.is_stopped() {
+            return None;
+        }
+        match chat.complete(request, &self.stop, &mut |_| {}).await {
+            Ok(reply) => {
+                self.add_usage(reply.usage, request, &reply.text);
+                Some(reply.text)
+            }
+            Err(error) => {
+                self.trace.warnings.push(format!("{purpose}: {error}; the local step stands"));
+                None
+            }
+        }
+    }
+
+    /// Generates a reply; `None` where there is no endpoint. `local` stands in for it when it fails.
+    pub(super) async fn generate(&mut self, prompt: Prompt, passages: &[Passage], local: &str) -> Option<Generated> {
+        let agent = self.agent;
+        let chat = agent.hosts.chat.as_ref()?;
+        let since = self.clock();
+        let given = &passages[..prompt.passages_given.min(passages.len())];
+        let mut text = String::new();
+        let mut first_ms = None;
+        let result = if self.stop.is_stopped() {
+            Err(Error::Cancelled)
+        } else {
+            let clock = &agent.hosts.clock;
+            let mut on_delta = self.on_delta.take();
+            let result = chat
+                .complete(&prompt.request, &self.stop, &mut |piece| {
+                    first_ms.get_or_insert_with(|| clock.monotonic_ms() - since);
+                    text.push_str(piece);
+                    if let Some(on_delta) = &mut on_delta {
+                        on_delta(piece);
+                    }
+                })
+                .await;
+            self.on_delta = on_delta;
+            result
+        };
+        let streamed = !text.is_empty();
+        let mut generated = Generated { streamed, ..Generated::default() };
+        let mut finish_reason = None;
+        match result {
+            Ok(reply) => {
+                self.add_usage(reply.usage, &prompt.request, &reply.text);
+                finish_reason.clone_from(&reply.finish_reason);
+                generated.text = reply.text.trim().to_owned();
+                if generated.text.is_empty() {
+                    let error = Error::Protocol("the reply holds no text".to_owned());
+                    self.fall_back(&mut generated, &error, local);
+                } else {
+                    if !streamed && let Some(on_delta) = &mut self.on_delta {
+                        on_delta(&generated.text);
+                        generated.streamed = true;
+                    }
+                    self.check_reply(&mut generated, given);
+                }
+            }
+            Err(error) => {
+                self.add_usage(None, &prompt.request, &text);
+                text.trim().clone_into(&mut generated.text);
+                self.fall_back(&mut generated, &error, local);
+            }
+        }
+        self.step(
+            "generate",
+            since,
+            json!({
+                "prompt": prompt.report,
+                "passagesGiven": given.len(),
+                "firstDeltaMs": first_ms,
+                "finishReason": finish_reason,
+                "chars": generated.text.chars().count(),
+                "partial": generated.partial,
+                "supported": generated.supported.map(round),
+                "unsupported": generated.unsupported,
+                "error": generated.error.as_ref().map(|failure| failure.code.clone()),
+            }),
+        );
+        Some(generated)
+    }
+
+    /// After a failure: what had arrived, a polite sentence, and the local reply. A stop by the reader needs no apology.
+    fn fall_back(&mut self, generated: &mut Generated, error: &Error, local: &str) {
+        let failure = Failure::from(error);
+        let arrived = !generated.text.is_empty();
+        let mut tail = String::new();
+        if arrived {
+            generated.partial = true;
+            tail.push_str("\n\n");
+            tail.push_str(&self.say(Say::BrokeOff));
+        }
+        let stopped = *error == Error::Cancelled;
+        if !(stopped && arrived) {
+            if !tail.is_empty() {
+                tail.push_str("\n\n");
+            }
+            if !stopped {
+                tail.push_str(&self.say(Say::Failed(failure.kind, failure.retry_after_ms)));
+                tail.push(' ');
+                tail.push_str(&self.say(Say::LocalAnswer));
+                tail.push_str("\n\n");
+            }
+            tail.push_str(local);
+        }
+        if generated.streamed
+            && let Some(on_delta) = &mut self.on_delta
+        {
+            on_delta(&tail);
+        }
+        generated.text.push_str(&tail);
+        generated.error = Some(failure);
+    }
+
+    /// Checks the citations and the support of a whole reply.
+    fn check_reply(&mut self, generated: &mut Generated, given: &[Passage]) {
+        generated.passages = Some(given.to_vec());
+    }
+
+    fn add_usage(&mut self, usage: Option<Usage>, request: &ChatRequest, reply: &str) {
+        let usage = usage.unwrap_or_else(|| {
+            let counter = Counter(&self.agent.hosts.embedding);
+            let prompt: usize = request.messages.iter().map(|message| counter.count(&message.content)).sum();
+            Usage {
+                prompt_tokens: u32::try_from(prompt).unwrap_or(u32::MAX),
+                completion_tokens: u32::try_from(counter.count(reply)).unwrap_or(u32::MAX),
+                calls: 1,
+                estimated: true,
+            }
+        });
+        let sum = self.usage.get_or_insert_with(Usage::default);
+        sum.prompt_tokens = sum.prompt_tokens.saturating_add(usage.prompt_tokens);
+        sum.completion_tokens = sum.completion_tokens.saturating_add(usage.completion_tokens);
+        sum.calls = sum.calls.saturating_add(usage.calls.max(1));
+        sum.estimated |= usage.estimated;
+    }
+}
+
+/// The parts of a prompt writer, with the counter that it borrows.
+pub(super) struct Writer<'a, E> {
+    counter: Counter<'a, E>,
+    history: &'a [ChatMessage],
+    summary: Option<&'a str>,
+    language: Language,
+    grounding: Grounding,
+    budget: PromptBudget,
+    seed: u64,
+    stream: bool,
+}
+
+impl<E: EmbeddingModel> Writer<'_, E> {
+    fn writer(&self) -> PromptWriter<'_> {
+        PromptWriter {
+            language: self.language,
+            grounding: self.grounding,
+            budget: self.budget,
+            counter: &self.counter,
+            summary: self.summary,
+            history: self.history,
+            seed: self.seed,
+            stream: self.stream,
+        }
+    }
+
+    pub(super) fn answer(&self, question: &str, query: &str, passages: &[Passage], detailed: bool) -> Prompt {
+        self.writer().answer(question, Some(query), passages, detailed)
+    }
+
+    pub(super) fn follow_up(
+        &self,
+        kind: FollowUpKind,
+        message: &str,
+        last: &LastAnswer<'_>,
+        passages: &[Passage],
+    ) -> Prompt {
+        self.writer().follow_up(kind, message, last, passages)
+    }
+
+    pub(super) fn chitchat(&self, message: &str) -> Prompt {
+        self.writer().chitchat(message)
+    }
+
+    pub(super) fn recap(&self) -> Prompt {
+        self.writer().recap()
+    }
+
+    pub(super) fn rewrite(&self, message: &str) -> Prompt {
+        self.writer().rewrite(message)
+    }
+
+    pub(super) fn route(&self, message: &str) -> Prompt {
+        self.writer().route(message)
+    }
+}

@@ -1,0 +1,403 @@
+//! What a turn asks of the index: passages, and what lies around them.
+//!
+//! **Invariant:** a text or a model that cannot be had makes the findings poorer and is named in the trace; it never fails
+//! the turn.
+
+use super::run_turn::{IDLE_MODE, Question, TurnRun};
+use crate::dialogue::{FactKind, ReaderFact};
+use crate::error::Error;
+use crate::host::{ChatClient, Clock, EmbeddingModel, IndexFiles};
+use crate::relevance::choices::{Choice, Choices, facet_choices, page_choices};
+use crate::relevance::context_relevance::{CosineRange, MESSAGES, Ties, context_relevance};
+use crate::relevance::question_shape::QuestionShape;
+use crate::relevance::related_pages::{RelatedPage, related_pages};
+use crate::retrieval::analyzer::{Analyzer, fold};
+use crate::retrieval::search_index::{MOST_RESULTS, SearchIndex, SearchRequest, SearchResponse};
+use crate::turn::{Language, Mode, Passage, Scores};
+use crate::understanding::Vocabulary;
+
+/// Times that texts are fetched for one search; each may change which passages stand on top.
+const MOST_FETCHES: usize = 3;
+/// Embeddings kept for comparing a question with the ones before it.
+const KEPT_EMBEDDINGS: usize = 8;
+/// Evidence of a page's passages that were not found by the question but opened by the reader, 0..=1: neither for nor
+/// against.
+const OPENED_EVIDENCE: f32 = 0.5;
+
+/// What a search found.
+#[derive(Debug, Clone)]
+pub(super) struct Findings {
+    /// Best first, all above zero evidence.
+    pub(super) passages: Vec<Passage>,
+    pub(super) mode: Mode,
+    /// The model that embedded the question.
+    pub(super) model: Option<String>,
+    pub(super) in_vocabulary: f32,
+}
+
+impl Default for Findings {
+    fn default() -> Self {
+        Self { passages: Vec::new(), mode: IDLE_MODE, model: None, in_vocabulary: 0.0 }
+    }
+}
+
+/// The words of the index, for understanding.
+pub(super) struct IndexVocabulary<'a>(pub(super) Option<&'a SearchIndex>);
+
+impl Vocabulary for IndexVocabulary<'_> {
+    fn idf(&self, term: &str) -> Option<f32> {
+        let index = self.0?;
+        let tokens = index.analyzer().analyze(term);
+        // Of a term that the index cuts into several, the rarest part tells how rare it is.
+        let known = tokens.iter().filter_map(|token| idf_of(index, &token.term));
+        known.reduce(f32::max)
+    }
+
+    fn is_title(&self, phrase: &str) -> bool {
+        let Some(index) = self.0 else { return false };
+        let wanted = fold(phrase.trim()).into_owned();
+        !wanted.is_empty()
+            && index.documents().iter().any(|document| {
+                let title = fold(&document.title).into_owned();
+                title == wanted
+                    || title.split([':', '-', '|', '：', '—', '·']).next().is_some_and(|name| name.trim() == wanted)
+            })
+    }
+}
+
+/// The weight of an analyzed term; `None` where the index does not hold it.
+fn idf_of(index: &SearchIndex, term: &str) -> Option<f32> {
+    let lexical = index.lexical();
+    let number = lexical.terms().find(term)?;
+    Some(lexical.idf(lexical.chunks_with(number as usize)))
+}
+
+/// Whether a model's embeddings can be searched in an index.
+pub(super) fn is_hybrid(index: &SearchIndex, model: Option<&str>) -> bool {
+    index.vectors().is_some() && model.is_some_and(|model| index.accepts_model(model).is_ok())
+}
+
+impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> TurnRun<'_, '_, C, E, F, K> {
+    /// Searches, and fetches the texts that the best passages need.
+    pub(super) async fn search(&mut self, query: &str, terms: &[(String, f32)], depth: usize) -> Findings {
+        let embedding = self.embedding(query).await;
+        let model = embedding.as_ref().and_then(|_| self.agent.hosts.embedding.model_id());
+        // Carried terms stand behind the question: the lexical leg reads them, the embedding is that of the question.
+        let mut words = query.to_owned();
+        for (term, _) in terms {
+            words.push(' ');
+            words.push_str(term);
+        }
+        let mut failed: Vec<u32> = Vec::new();
+        for fetches in 0.. {
+            let Some(response) = self.search_once(&words, embedding.as_deref(), depth) else {
+                return Findings::default();
+            };
+            let needed: Vec<u32> =
+                self.needed_texts(&response).into_iter().filter(|shard| !failed.contains(shard)).collect();
+            if needed.is_empty() || fetches == MOST_FETCHES || self.stop.is_stopped() {
+                self.trace.warnings.extend(response.warnings);
+                return Findings {
+                    passages: response.passages.into_iter().filter(|passage| passage.scores.evidence > 0.0).collect(),
+                    mode: response.mode,
+                    model,
+                    in_vocabulary: response.in_vocabulary,
+                };
+            }
+            for shard in needed {
+                if let Err(error) = self.fetch_texts(shard).await {
+                    self.trace.warnings.push(format!("the texts of shard {shard} are missing: {error}"));
+                    failed.push(shard);
+                }
+            }
+        }
+        Findings::default()
+    }
+
+    fn search_once(&mut self, query: &str, embedding: Option<&[f32]>, depth: usize) -> Option<SearchResponse> {
+        let mut preferences = self.preferences.clone();
+        {
+            let session = self.agent.session.borrow();
+            for fact in &session.memory.state().reader {
+                prefer(&mut preferences, fact);
+            }
+        }
+        let index = self.agent.index.borrow();
+        let request = SearchRequest {
+            query,
+            embedding,
+            mode: Mode::Hybrid,
+            top_k: depth.clamp(1, MOST_RESULTS),
+            filter: self.filter.clone(),
+            preferences,
+            ..SearchRequest::default()
+        };
+        match index.as_ref()?.search(&request) {
+            Ok(response) => Some(response),
+            Err(error) => {
+                drop(index);
+                self.trace.warnings.push(format!("nothing could be searched: {error}"));
+                None
+            }
+        }
+    }
+
+    /// The shards of the passages that the reply may quote.
+    fn needed_texts(&self, response: &SearchResponse) -> Vec<u32> {
+        let index = self.agent.index.borrow();
+        let Some(index) = index.as_ref() else { return Vec::new() };
+        let mut shards: Vec<u32> = response
+            .passages
+            .iter()
+            .take(self.policy.top_k)
+            .filter_map(|passage| index.chunk_of(&passage.id))
+            .map(|chunk| index.texts().shard_of(chunk))
+            .filter(|shard| response.missing_texts.contains(shard))
+            .collect();
+        shards.sort_unstable();
+        shards.dedup();
+        shards
+    }
+
+    async fn fetch_texts(&self, shard: u32) -> crate::error::Result<()> {
+        let bytes = self.agent.hosts.files.text_shard(shard).await?;
+        let mut index = self.agent.index.borrow_mut();
+        let index = index.as_mut().ok_or_else(|| Error::Storage("the index is gone".to_owned()))?;
+        super::knowledge::add_texts(index, shard, &bytes)
+    }
+
+    /// The embedding of a text, where the model is there and fits the index.
+    async fn embedding(&mut self, text: &str) -> Option<Vec<f32>> {
+        let model = self.agent.hosts.embedding.model_id()?;
+        let fits = {
+            let index = self.agent.index.borrow();
+            let index = index.as_ref()?;
+            index.vectors()?;
+            index.accepts_model(&model)
+        };
+        if let Err(error) = fits {
+            self.warn_once(error.to_string());
+            return None;
+        }
+        if let Some((_, known)) = self.agent.embeddings.borrow().iter().find(|(known, _)| known == text) {
+            return Some(known.clone());
+        }
+        match self.agent.hosts.embedding.embed_query(text).await {
+            Ok(embedding) => {
+                let mut kept = self.agent.embeddings.borrow_mut();
+                if kept.len() == KEPT_EMBEDDINGS {
+                    kept.remove(0);
+                }
+                kept.push((text.to_owned(), embedding.clone()));
+                Some(embedding)
+            }
+            Err(error) => {
+                self.warn_once(format!("{error}; lexical search goes on"));
+                None
+            }
+        }
+    }
+
+    fn warn_once(&mut self, warning: String) {
+        if !self.trace.warnings.contains(&warning) {
+            self.trace.warnings.push(warning);
+        }
+    }
+
+    /// The passages of a page that the question did not find: those that match it best, else the start of the page.
+    pub(super) async fn search_page(&mut self, query: &str, document: &str) -> Findings {
+        let mut findings = self.search(query, &[], MOST_RESULTS).await;
+        findings.passages.retain(|passage| passage.document == document);
+        if findings.passages.is_empty() {
+            let shards = {
+                let index = self.agent.index.borrow();
+                index.as_ref().map(|index| page_shards(index, document, self.policy.top_k)).unwrap_or_default()
+            };
+            for shard in shards {
+                if let Err(error) = self.fetch_texts(shard).await {
+                    self.trace.warnings.push(format!("the texts of shard {shard} are missing: {error}"));
+                }
+            }
+            let index = self.agent.index.borrow();
+            findings.passages =
+                index.as_ref().map(|index| page_start(index, document, self.policy.top_k)).unwrap_or_default();
+        }
+        findings
+    }
+
+    /// How much the query continues the messages before it, 0..=1.
+    pub(super) async fn context_relevance(
+        &mut self,
+        query: &str,
+        messages: &[String],
+        carried: bool,
+        findings: &Findings,
+    ) -> Option<f32> {
+        let messages: Vec<&str> = messages.iter().take(MESSAGES).map(String::as_str).collect();
+        if messages.is_empty() {
+            return None;
+        }
+        let mut embeddings = None;
+        if let Some(model) = self.agent.hosts.embedding.model_id()
+            && let Some(own) = self.embedding(query).await
+        {
+            let mut others = Vec::new();
+            for message in &messages {
+                if let Some(other) = self.embedding(message).await {
+                    others.push(other);
+                }
+            }
+            embeddings = Some((own, others, CosineRange::of_model(&model)));
+        }
+        let session = self.agent.session.borrow();
+        let tags = findings.passages.first().map(|passage| passage.tags.clone()).unwrap_or_default();
+        let ties = Ties {
+            embeddings: embeddings.as_ref().map(|(own, others, range)| (own.as_slice(), others.as_slice(), *range)),
+            tags: &tags,
+            answer_tags: &session.progress.answer_tags,
+            carried,
+        };
+        let index = self.agent.index.borrow();
+        let fallback = Analyzer::default();
+        let analyzer = index.as_ref().map_or(&fallback, SearchIndex::analyzer);
+        context_relevance(query, &messages, &ties, analyzer)
+    }
+}
+
+/// Adds the bytes of a shard to the index.
+pub(super) fn add_texts(index: &mut SearchIndex, shard: u32, bytes: &[u8]) -> crate::error::Result<()> {
+    let texts: Vec<String> = serde_json::from_slice(bytes).map_err(|error| Error::Storage(error.to_string()))?;
+    index.set_texts(shard, texts)
+}
+
+/// What a reader said about themselves, as a wish.
+fn prefer(preferences: &mut crate::retrieval::facets::Preferences, fact: &ReaderFact) {
+    match fact.kind {
+        FactKind::Version => preferences.versions.push(fact.value.clone()),
+        FactKind::Platform | FactKind::Language | FactKind::Tool => preferences.terms.push(fact.value.clone()),
+    }
+}
+
+fn page_chunks(index: &SearchIndex, document: &str, most: usize) -> Vec<usize> {
+    let Some(number) = index.documents().iter().position(|known| known.id == document) else { return Vec::new() };
+    let chunks = index.chunks().iter().enumerate();
+    chunks.filter(|(_, chunk)| chunk.document as usize == number).take(most).map(|(at, _)| at).collect()
+}
+
+fn page_shards(index: &SearchIndex, document: &str, most: usize) -> Vec<u32> {
+    let chunks = page_chunks(index, document, most).into_iter().map(|chunk| chunk as u32);
+    let mut shards: Vec<u32> = chunks
+        .filter(|chunk| index.texts().text(*chunk).is_none())
+        .map(|chunk| index.texts().shard_of(chunk))
+        .collect();
+    shards.dedup();
+    shards
+}
+
+/// The first passages of a page.
+fn page_start(index: &SearchIndex, document: &str, most: usize) -> Vec<Passage> {
+    let Some(page) = index.document(document) else { return Vec::new() };
+    page_chunks(index, document, most)
+        .into_iter()
+        .map(|at| {
+            let chunk = &index.chunks()[at];
+            Passage {
+                id: format!("{}#{}", page.id, chunk.ordinal),
+                document: page.id.clone(),
+                title: page.title.clone(),
+                heading_path: chunk.heading_path.clone(),
+                url: match &chunk.anchor {
+                    Some(anchor) if !anchor.is_empty() => format!("{}#{anchor}", page.url),
+                    _ => page.url.clone(),
+                },
+                text: index.texts().text(at as u32).unwrap_or_default().to_owned(),
+                best: String::new(),
+                highlights: Vec::new(),
+                tags: page.tags.clone(),
+                version: page.version.clone(),
+                section: page.section.clone(),
+                language: page.language,
+                scores: Scores { evidence: OPENED_EVIDENCE, ..Scores::default() },
+            }
+        })
+        .collect()
+}
+
+/// What lies around the hits of a question.
+pub(super) struct Surroundings {
+    /// Pages worth offering with an answer.
+    pub(super) related: Vec<RelatedPage>,
+    /// Choices for an ambiguous question.
+    pub(super) choices: Choices,
+    /// The nearest pages, for a question that found too little.
+    pub(super) nearest: Choices,
+    pub(super) shape: QuestionShape,
+}
+
+impl Surroundings {
+    /// Looks around the hits. Pages that were shown already are no choices as long as there are others.
+    pub(super) fn of(
+        index: Option<&SearchIndex>,
+        question: &Question,
+        hits: &[Passage],
+        mentioned: &[String],
+        offered: &[String],
+        language: Language,
+        max_options: usize,
+    ) -> Self {
+        let fallback = Analyzer::default();
+        let analyzer = index.map_or(&fallback, SearchIndex::analyzer);
+        let documents = index.map_or(&[][..], SearchIndex::documents);
+        let related = related_pages(hits, documents, mentioned, offered, analyzer);
+        let choices = facet_choices(&question.query, hits, max_options, analyzer)
+            .unwrap_or_else(|| page_choices(hits, &[], max_options));
+        let mut nearest = page_choices(hits, mentioned, max_options);
+        if nearest.items.len() < 2 {
+            let more = index.map(|index| titles_like(index, &question.query, mentioned, language)).unwrap_or_default();
+            for item in more {
+                if nearest.items.len() < max_options && nearest.items.iter().all(|known| known.id != item.id) {
+                    nearest.items.push(item);
+                }
+            }
+        }
+        if nearest.items.is_empty() {
+            nearest = page_choices(hits, &[], max_options);
+        }
+        let idf = |term: &str| index.and_then(|index| idf_of(index, term));
+        let shape = QuestionShape::of(&question.query, hits.first(), question.carried, &idf, analyzer);
+        Self { related, choices, nearest, shape }
+    }
+}
+
+/// The pages whose titles are written most like the question, for when nothing was found; in the reader's language where
+/// there are such pages.
+fn titles_like(index: &SearchIndex, query: &str, shown: &[String], language: Language) -> Vec<Choice> {
+    let pairs = |text: &str| -> Vec<(char, char)> {
+        let letters: Vec<char> = fold(text).chars().filter(|c| c.is_alphanumeric()).collect();
+        letters.windows(2).map(|pair| (pair[0], pair[1])).collect()
+    };
+    let asked = pairs(query);
+    let pages = || index.documents().iter().filter(|page| !shown.contains(&page.id));
+    let speaks = pages().any(|page| page.language == language);
+    let mut scored: Vec<(f32, usize, &crate::retrieval::document::Document)> = pages()
+        .enumerate()
+        .filter(|(_, page)| !speaks || page.language == language)
+        .map(|(at, page)| {
+            let title = pairs(&format!("{} {}", page.title, page.tags.join(" ")));
+            let shared = title.iter().filter(|pair| asked.contains(pair)).count() as f32;
+            // Among equals the site's own weight of a page decides, then its place in the table.
+            (shared / (title.len().max(1) as f32).sqrt() + 0.01 * page.authority * page.boost, at, page)
+        })
+        .collect();
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    scored
+        .into_iter()
+        .take(6)
+        .map(|(_, _, page)| Choice {
+            id: page.id.clone(),
+            title: page.title.clone(),
+            url: Some(page.url.clone()),
+            passages: 0,
+        })
+        .collect()
+}
