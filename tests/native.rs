@@ -5,7 +5,7 @@
 mod native {
     mod chat_cassettes;
     mod chat_client;
-    mod typescript;
     mod guidance;
     mod support;
+    mod typescript;
 }

@@ -18,7 +18,7 @@ use docent::turn::{Language, Turn};
 use serde_json::{Value, json};
 
 /// Runs a future that waits for nothing but scripted hosts.
-pub fn run<T>(future: impl Future<Output = T>) -> T {
+pub(super) fn run<T>(future: impl Future<Output = T>) -> T {
     let mut future = std::pin::pin!(future);
     for _ in 0..10_000 {
         if let Poll::Ready(value) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
@@ -29,7 +29,7 @@ pub fn run<T>(future: impl Future<Output = T>) -> T {
 }
 
 /// What the endpoint does with one request.
-pub enum Script {
+pub(super) enum Script {
     /// Sends these pieces, then ends.
     Say(Vec<&'static str>),
     /// Sends these pieces, then fails.
@@ -40,13 +40,13 @@ pub enum Script {
 
 /// An endpoint that follows a script; without one left it fails.
 #[derive(Clone, Default)]
-pub struct ScriptedChat {
-    pub script: Rc<RefCell<VecDeque<Script>>>,
-    pub requests: Rc<RefCell<Vec<ChatRequest>>>,
+pub(super) struct ScriptedChat {
+    pub(super) script: Rc<RefCell<VecDeque<Script>>>,
+    pub(super) requests: Rc<RefCell<Vec<ChatRequest>>>,
 }
 
 impl ScriptedChat {
-    pub fn new(script: impl IntoIterator<Item = Script>) -> Self {
+    pub(super) fn new(script: impl IntoIterator<Item = Script>) -> Self {
         Self { script: Rc::new(RefCell::new(script.into_iter().collect())), requests: Rc::default() }
     }
 }
@@ -86,7 +86,7 @@ impl ChatClient for ScriptedChat {
 
 /// A model that never becomes ready.
 #[derive(Clone, Copy, Default)]
-pub struct NoModel;
+pub(super) struct NoModel;
 
 impl EmbeddingModel for NoModel {
     fn model_id(&self) -> Option<String> {
@@ -104,7 +104,7 @@ impl EmbeddingModel for NoModel {
 
 /// Index files that are all there already.
 #[derive(Clone, Copy, Default)]
-pub struct NoFiles;
+pub(super) struct NoFiles;
 
 impl IndexFiles for NoFiles {
     async fn text_shard(&self, shard: u32) -> Result<Vec<u8>> {
@@ -114,7 +114,7 @@ impl IndexFiles for NoFiles {
 
 /// A clock that goes on by one millisecond with every look.
 #[derive(Clone, Default)]
-pub struct StepClock(Rc<Cell<u64>>);
+pub(super) struct StepClock(Rc<Cell<u64>>);
 
 impl Clock for StepClock {
     fn now_ms(&self) -> u64 {
@@ -129,15 +129,15 @@ impl Clock for StepClock {
 }
 
 /// An agent over scripted hosts.
-pub type TestAgent = ConversationalAgent<ScriptedChat, NoModel, NoFiles, StepClock>;
+pub(super) type TestAgent = ConversationalAgent<ScriptedChat, NoModel, NoFiles, StepClock>;
 
 /// An agent without an endpoint.
-pub fn local_agent(options: Value, index: SearchIndex) -> TestAgent {
+pub(super) fn local_agent(options: Value, index: SearchIndex) -> TestAgent {
     agent(options, None, index)
 }
 
 /// An agent with these options.
-pub fn agent(options: Value, chat: Option<ScriptedChat>, index: SearchIndex) -> TestAgent {
+pub(super) fn agent(options: Value, chat: Option<ScriptedChat>, index: SearchIndex) -> TestAgent {
     let config = AgentConfig::from_json(options).unwrap();
     let hosts = Hosts { chat, embedding: NoModel, files: NoFiles, clock: StepClock::default() };
     let agent = ConversationalAgent::new(config, hosts).unwrap();
@@ -146,16 +146,21 @@ pub fn agent(options: Value, chat: Option<ScriptedChat>, index: SearchIndex) -> 
 }
 
 /// One turn with default options.
-pub fn ask(agent: &TestAgent, message: &str) -> Turn {
+pub(super) fn ask(agent: &TestAgent, message: &str) -> Turn {
     run(agent.chat(message, ChatOptions::default())).unwrap()
 }
 
 /// A page of a test corpus: id, title, tags, text. Every paragraph is a chunk; one that begins with `# ` names the heading
 /// of those after it.
-pub struct Page(pub &'static str, pub &'static str, pub &'static [&'static str], pub &'static str);
+pub(super) struct Page(
+    pub(super) &'static str,
+    pub(super) &'static str,
+    pub(super) &'static [&'static str],
+    pub(super) &'static str,
+);
 
 /// An index of these pages.
-pub fn index(pages: &[Page]) -> SearchIndex {
+pub(super) fn index(pages: &[Page]) -> SearchIndex {
     let (mut documents, mut chunks) = (Vec::new(), Vec::new());
     for (number, Page(id, title, tags, text)) in pages.iter().enumerate() {
         documents.push(Document {
@@ -190,7 +195,7 @@ pub fn index(pages: &[Page]) -> SearchIndex {
 }
 
 /// The turn as JSON without its timings.
-pub fn without_times(turn: &Turn) -> Value {
+pub(super) fn without_times(turn: &Turn) -> Value {
     let mut value = serde_json::to_value(turn).unwrap();
     for step in value["trace"]["steps"].as_array_mut().unwrap() {
         step["ms"] = json!(0);
