@@ -19,6 +19,9 @@ use crate::turn::{Action, Intent, Passage};
 /// Passages searched for each that is asked for: the rest shows what the hits split on, and what is related.
 const SEARCH_DEPTH: usize = 4;
 
+/// Ambiguity of a question that points at something nobody has named, 0..=1.
+const UNRESOLVED_AMBIGUITY: f32 = 0.8;
+
 /// What the turn has found out before it decides.
 struct Prepared {
     findings: Findings,
@@ -206,7 +209,12 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> TurnRun<'_, '_, 
             in_vocabulary: findings.in_vocabulary,
             coverage: shape.coverage,
             content_words: if question.unsearchable { 0 } else { shape.content_words },
-            ambiguity: if shape.unresolved { choices.split.max(0.8) } else { choices.split },
+            // That several pages match is no ambiguity by itself: most questions have more than one good passage.
+            ambiguity: match (&choices.facet, shape.unresolved) {
+                (Some(_), _) => choices.split,
+                (None, true) => UNRESOLVED_AMBIGUITY,
+                (None, false) => 0.0,
+            },
             unresolved: shape.unresolved,
             unknown_names: shape.unknown_names,
             choices: choices.items.len(),

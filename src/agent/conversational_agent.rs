@@ -5,6 +5,7 @@
 //! during a running turn always works.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::agent_config::AgentConfig;
@@ -12,12 +13,15 @@ use super::content_filter::{ContentFilter, WordFilter};
 use super::metrics::Metrics;
 use super::session::Session;
 use super::turn_record::{ReaderEvent, TurnRecord};
+use crate::chat::message::{ChatMessage, Role};
 use crate::dialogue::conversation_memory::Message;
+use crate::dialogue::dialogue_state::LastGeneration;
 use crate::error::{Error, Result};
 use crate::host::{ChatClient, Clock, EmbeddingModel, IndexFiles, StopSignal};
 use crate::retrieval::facets::{Filter, Preferences};
 use crate::retrieval::search_index::SearchIndex;
 use crate::turn::{Mode, Turn};
+use crate::understanding::NoVocabulary;
 
 /// What the host provides.
 #[derive(Debug)]
@@ -166,6 +170,48 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> ConversationalAg
         }
         let now = self.hosts.clock.now_ms();
         self.session.borrow_mut().reset(&self.config, now);
+        Ok(())
+    }
+
+    /// Takes over a conversation that was led elsewhere, as if it had been led here: the messages stand in the window and
+    /// the last answer can be worked on, but no passages are known for it. What was before is forgotten.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] while a turn runs.
+    pub fn load_history(&self, messages: &[ChatMessage]) -> Result<()> {
+        self.reset()?;
+        let mut session = self.session.borrow_mut();
+        let counter = super::run_turn::Counter(&self.hosts.embedding);
+        for message in messages {
+            let now = self.hosts.clock.now_ms();
+            session.memory.add_message(message.role, message.content.clone(), now, BTreeMap::new(), &counter);
+        }
+        let said =
+            |role| messages.iter().rev().find(|message| message.role == role).map(|message| message.content.clone());
+        let answers = messages.iter().filter(|message| message.role == Role::Assistant).count();
+        let question = said(Role::User).unwrap_or_default();
+        session.progress.answered = u32::try_from(answers).unwrap_or(u32::MAX);
+        let state = session.memory.state_mut();
+        state.turn_count = u32::try_from(answers).unwrap_or(u32::MAX);
+        // What readers and agent have named stands in the order in which they did.
+        for message in messages {
+            let (entities, facts) = crate::understanding::entities::read(&message.content, &NoVocabulary);
+            state.note_entities(&entities);
+            if message.role == Role::User {
+                state.note_reader(&facts);
+            }
+        }
+        state.topic.query.clone_from(&question);
+        if let Some(text) = said(Role::Assistant) {
+            state.note_generation(LastGeneration {
+                question: question.clone(),
+                query: question,
+                text,
+                partial: false,
+                follow_up: None,
+                passages: Vec::new(),
+            });
+        }
         Ok(())
     }
 

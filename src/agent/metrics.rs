@@ -250,3 +250,105 @@ impl Metrics {
 fn ratio(part: usize, whole: usize) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::turn::{Intent, Language, Mode};
+
+    fn turn(session: &str, number: u32, action: Action, reason: &str) -> TurnRecord {
+        TurnRecord {
+            v: 1,
+            session: session.into(),
+            turn: number,
+            at: u64::from(number),
+            query: format!("question {number}"),
+            rewritten_query: None,
+            language: Language::English,
+            intent: Intent::Retrieval,
+            follow_up: None,
+            hits: Vec::new(),
+            relevance: Default::default(),
+            action,
+            reason: reason.into(),
+            rule: Some("4_new_topic".into()),
+            policy: Some("rules".into()),
+            variant: None,
+            facts: None,
+            sources: vec!["a".into()],
+            suggestions: Vec::new(),
+            options: Vec::new(),
+            selected: None,
+            reply_chars: 10,
+            local: true,
+            mode: Mode::Lexical,
+            usage: None,
+            supported: None,
+            error: None,
+            steps: Vec::new(),
+            new_task: reason == "new_topic",
+            next: None,
+            events: Vec::new(),
+        }
+    }
+
+    fn ends(records: &[TurnRecord]) -> Vec<TaskEnd> {
+        tasks(&records.iter().collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_task_ends_as_the_reader_shows() {
+        let answer = || turn("s", 1, Action::AnswerDirectly, "new_topic");
+        let more = |number| turn("s", number, Action::AnswerDirectly, "same_topic");
+        assert_eq!(ends(&[answer()]), [TaskEnd::Open]);
+        let with = |event| TurnRecord { events: vec![event], ..answer() };
+        let completed = |turns| TaskEnd::Completed { turns };
+        assert_eq!(ends(&[with(ReaderEvent::ThumbsUp)]), [completed(1)]);
+        assert_eq!(ends(&[with(ReaderEvent::SourceFollowed { url: "/a".into() })]), [completed(1)]);
+        assert_eq!(ends(&[with(ReaderEvent::ThumbsDown)]), [TaskEnd::Failed]);
+        assert_eq!(ends(&[with(ReaderEvent::Left)]), [completed(1)]);
+        assert_eq!(ends(&[TurnRecord { next: Some(NextMove::Satisfied), ..answer() }]), [completed(1)]);
+        assert_eq!(ends(&[answer(), turn("s", 2, Action::AnswerDirectly, "new_topic")]), [completed(1), TaskEnd::Open]);
+        assert_eq!(ends(&[answer(), turn("s", 2, Action::EscalateToHuman, "high_confusion")]), [TaskEnd::Failed]);
+        let rephrased = |mut record: TurnRecord| {
+            record.next = Some(NextMove::Rephrased);
+            record
+        };
+        let three = [rephrased(answer()), rephrased(more(2)), rephrased(more(3)), more(4)];
+        assert_eq!(ends(&three), [TaskEnd::Failed]);
+        let two = [rephrased(answer()), rephrased(more(2)), TurnRecord { next: Some(NextMove::Satisfied), ..more(3) }];
+        assert_eq!(ends(&two), [completed(3)]);
+    }
+
+    #[test]
+    fn moving_on_from_a_question_without_an_answer_is_no_success() {
+        let asked = TurnRecord { new_task: true, ..turn("s", 1, Action::AskClarification, "no_results") };
+        assert_eq!(ends(&[asked, turn("s", 2, Action::AnswerDirectly, "new_topic")]), [TaskEnd::Failed, TaskEnd::Open]);
+    }
+
+    #[test]
+    fn rates_count_what_was_taken_up_and_the_last_record_of_a_turn() {
+        let asked = TurnRecord {
+            options: vec!["b".into()],
+            new_task: true,
+            ..turn("s", 1, Action::AskClarification, "no_results")
+        };
+        let chosen = TurnRecord { selected: Some("b".into()), ..turn("s", 2, Action::AnswerDirectly, "selected") };
+        let suggested =
+            TurnRecord { suggestions: vec!["c".into()], ..turn("s", 3, Action::SuggestRelated, "same_topic") };
+        let mut again = suggested.clone();
+        again.events.push(ReaderEvent::ThumbsUp);
+        let metrics = Metrics::of(&[asked, chosen, suggested, again], Some((1.0, 2.0)));
+        assert_eq!((metrics.sessions, metrics.turns), (1, 3));
+        assert_eq!(metrics.clarification_rate, Some(1.0 / 3.0));
+        assert_eq!((metrics.clarification_take_up, metrics.suggestion_take_up), (Some(1.0), Some(0.0)));
+        assert_eq!((metrics.satisfaction, metrics.local_share, metrics.cost), (Some(1.0), Some(1.0), Some(0.0)));
+        assert_eq!((metrics.completed, metrics.task_completion_rate), (1, Some(1.0)));
+        assert_eq!(metrics.unanswered.len(), 1);
+    }
+
+    #[test]
+    fn nothing_gives_no_rates() {
+        assert_eq!(Metrics::of(&[], None), Metrics::default());
+    }
+}

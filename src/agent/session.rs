@@ -136,3 +136,54 @@ fn memory(config: &AgentConfig, session: String) -> ConversationMemory {
     let limits = WindowLimits { max_turns: config.memory.max_turns, max_tokens: config.memory.max_tokens };
     ConversationMemory::with_limits(session, limits)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chat::message::Role;
+    use crate::turn::EstimatedTokens;
+
+    fn session() -> Session {
+        let config = AgentConfig { session_id: Some("s-1".into()), ..AgentConfig::default() };
+        let mut session = Session::new(&config, 5);
+        session.memory.add_message(Role::User, "怎么安装？ \"a\"", 6, Default::default(), &EstimatedTokens);
+        session.progress.open = Some(OpenQuestion { message: "m".into(), query: "q".into() });
+        session.progress.answered = 3;
+        session
+    }
+
+    #[test]
+    fn a_save_restores_exactly() {
+        let save = session().export();
+        let restored = Session::restore(&AgentConfig::default(), &save).unwrap();
+        assert_eq!(restored.export(), save);
+        assert_eq!(restored.memory.state().session_id, "s-1");
+        assert_eq!(restored.progress, session().progress);
+    }
+
+    #[test]
+    fn another_shape_is_refused_with_the_reason() {
+        let save = session().export();
+        let check = |json: &str, reason: &str| match Session::restore(&AgentConfig::default(), json) {
+            Err(Error::Storage(text)) => assert!(text.contains(reason), "{text}"),
+            other => panic!("{other:?}"),
+        };
+        check("", "EOF");
+        check("[]", "invalid");
+        check(&save[..save.len() / 2], "EOF");
+        check(&save.replace("\"version\":1,\"memory\"", "\"version\":9,\"memory\""), "version 9");
+        check(&save.replacen("docent-session", "another", 1), "another");
+        check(&save.replace("docent-conversation", "something"), "something");
+    }
+
+    #[test]
+    fn a_session_without_an_id_gets_one_from_seed_and_time() {
+        let id = |seed, now| {
+            let config = AgentConfig { seed, ..AgentConfig::default() };
+            Session::new(&config, now).memory.state().session_id.clone()
+        };
+        assert_eq!(id(1, 2), id(1, 2));
+        assert_ne!(id(1, 2), id(1, 3));
+        assert_ne!(id(1, 2), id(2, 2));
+    }
+}

@@ -10,10 +10,12 @@
 )]
 
 pub mod chat_client;
+pub mod eval_policy;
 pub mod index;
 pub mod native_model;
 pub mod query;
 pub mod questions;
+pub mod report;
 pub mod serve;
 pub mod terminal;
 
@@ -40,6 +42,10 @@ enum Command {
     Query(query::Args),
     /// Serves a folder of static files and Markdown, with a proxy to an endpoint.
     Serve(serve::Args),
+    /// Measures the policy on cases, and calibrates it.
+    EvalPolicy(eval_policy::Args),
+    /// Turns exported logs into a report for the authors of the documentation.
+    Report(report::Args),
 }
 
 /// Parses the arguments, runs the subcommand and prints its error, if any, in one readable sentence.
@@ -60,6 +66,8 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Index(args) => index::run(&args),
         Command::Query(args) => query::run(&args),
         Command::Serve(args) => serve::run(&args),
+        Command::EvalPolicy(args) => eval_policy::run(&args),
+        Command::Report(args) => report::run(&args),
     }
 }
 

@@ -363,3 +363,178 @@ fn counter_of(outcome: Outcome) -> Counter {
         _ => Counter::Zero,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decide(facts: DecisionFacts) -> Decision {
+        PolicyDecisionMaker::new(PolicyConfig::default()).decide(&facts)
+    }
+
+    /// A good answer on the topic of the answer before.
+    const FOUND: DecisionFacts = DecisionFacts {
+        asked_summary: false,
+        asked_human: false,
+        any_choice: false,
+        confusion: 0,
+        found: 3,
+        best: 0.8,
+        runner_up: 0.2,
+        context: Some(0.9),
+        answered_turns: 1,
+        topic_turns: 1,
+        related: 1,
+        exploration: 0.5,
+        in_vocabulary: 1.0,
+        coverage: 0.9,
+        content_words: 3,
+        ambiguity: 0.0,
+        unresolved: false,
+        unknown_names: 0,
+        choices: 0,
+        asked_before: false,
+        chosen: false,
+    };
+
+    #[test]
+    fn every_row_of_the_table_fires_on_its_facts() {
+        let check = |facts: DecisionFacts, action, reason, confusion| {
+            let decision = decide(facts);
+            assert_eq!(
+                (decision.action, decision.reason, decision.confusion),
+                (action, reason, confusion),
+                "{facts:?}"
+            );
+        };
+        use Action::{AnswerDirectly, AskClarification, EscalateToHuman, ProvideSummary, SuggestRelated};
+        check(DecisionFacts { asked_summary: true, confusion: 5, ..FOUND }, ProvideSummary, Reason::Asked, 5);
+        check(DecisionFacts { asked_human: true, ..FOUND }, EscalateToHuman, Reason::Asked, 0);
+        check(DecisionFacts { chosen: true, confusion: 3, best: 0.1, ..FOUND }, AnswerDirectly, Reason::Selected, 0);
+        check(DecisionFacts { confusion: 3, ..FOUND }, EscalateToHuman, Reason::HighConfusion, 0);
+        check(DecisionFacts { confusion: 4, ..FOUND }, EscalateToHuman, Reason::HighConfusion, 0);
+        let none = DecisionFacts { found: 0, best: 0.0, ..FOUND };
+        check(DecisionFacts { confusion: 1, ..none }, AskClarification, Reason::NoResults, 2);
+        let weak = DecisionFacts { best: 0.29, ..FOUND };
+        check(weak, AskClarification, Reason::LowRelevanceSameTopic, 1);
+        check(DecisionFacts { context: Some(0.49), ..weak }, AskClarification, Reason::LowRelevanceNewTopic, 1);
+        check(DecisionFacts { context: None, ..weak }, AskClarification, Reason::LowRelevanceNewTopic, 1);
+        check(DecisionFacts { answered_turns: 0, confusion: 2, ..FOUND }, AnswerDirectly, Reason::NewTopic, 0);
+        check(DecisionFacts { context: Some(0.49), ..FOUND }, AnswerDirectly, Reason::NewTopic, 0);
+        check(DecisionFacts { context: None, ..FOUND }, AnswerDirectly, Reason::NewTopic, 0);
+        check(FOUND, SuggestRelated, Reason::SameTopic, 0);
+        check(DecisionFacts { related: 0, ..FOUND }, AnswerDirectly, Reason::SameTopic, 0);
+    }
+
+    #[test]
+    fn thresholds_hold_at_their_very_value() {
+        assert_eq!(decide(DecisionFacts { best: 0.3, ..FOUND }).action, Action::SuggestRelated);
+        assert_eq!(decide(DecisionFacts { context: Some(0.5), ..FOUND }).reason, Reason::SameTopic);
+    }
+
+    #[test]
+    fn it_asks_back_once_and_then_takes_its_best_guess_or_says_that_the_docs_do_not_say() {
+        let weak = DecisionFacts { best: 0.2, ..FOUND };
+        assert_eq!(decide(weak).action, Action::AskClarification);
+        assert_eq!(decide(DecisionFacts { asked_before: true, ..weak }).reason, Reason::BestGuess);
+        assert_eq!(decide(DecisionFacts { any_choice: true, ..weak }).reason, Reason::BestGuess);
+        let none = DecisionFacts { found: 0, best: 0.0, asked_before: true, ..FOUND };
+        assert_eq!((decide(none).action, decide(none).reason), (Action::AnswerDirectly, Reason::NotInDocs));
+    }
+
+    #[test]
+    fn a_specific_question_that_the_docs_hold_nothing_of_is_not_dressed_up_as_a_question() {
+        let decision = decide(DecisionFacts { found: 0, best: 0.0, unknown_names: 1, ..FOUND });
+        assert_eq!((decision.action, decision.reason), (Action::AnswerDirectly, Reason::NotInDocs));
+        assert_eq!(decision.confusion, 1);
+    }
+
+    #[test]
+    fn an_even_split_is_asked_about_unless_one_was_chosen() {
+        let split = DecisionFacts { choices: 2, ambiguity: 0.9, ..FOUND };
+        assert_eq!((decide(split).action, decide(split).reason), (Action::AskClarification, Reason::Ambiguous));
+        assert_eq!(decide(DecisionFacts { chosen: true, ..split }).action, Action::AnswerDirectly);
+        assert_eq!(decide(DecisionFacts { asked_before: true, ..split }).reason, Reason::BestGuess);
+    }
+
+    #[test]
+    fn one_step_before_hand_over_the_answer_is_detailed_and_after_a_long_topic_a_summary_is_offered() {
+        assert!(decide(DecisionFacts { confusion: 2, ..FOUND }).detailed);
+        assert!(!decide(DecisionFacts { confusion: 1, ..FOUND }).detailed);
+        assert!(decide(DecisionFacts { topic_turns: 6, ..FOUND }).offer_summary);
+        assert!(!decide(DecisionFacts { topic_turns: 5, ..FOUND }).offer_summary);
+    }
+
+    #[test]
+    fn suggestions_can_be_turned_off() {
+        let config = PolicyConfig { max_suggestions: 0, ..PolicyConfig::default() };
+        assert_eq!(PolicyDecisionMaker::new(config).decide(&FOUND).action, Action::AnswerDirectly);
+    }
+
+    /// A policy that wants what nobody may have.
+    struct Reckless;
+
+    impl DialoguePolicy for Reckless {
+        fn name(&self) -> &str {
+            "reckless"
+        }
+
+        fn choose(&self, _: &DecisionFacts, _: &PolicyConfig, _: &[Outcome]) -> (Outcome, Vec<(String, f32)>) {
+            (Outcome { action: Action::SuggestRelated, reason: Reason::SameTopic }, Vec::new())
+        }
+    }
+
+    #[test]
+    fn a_policy_that_leaves_the_rails_is_overruled_by_the_table() {
+        let maker = PolicyDecisionMaker::new(PolicyConfig::default());
+        let none = DecisionFacts { found: 0, best: 0.0, ..FOUND };
+        assert_eq!(maker.decide_with(&Reckless, &none).action, Action::AskClarification);
+        let confused = DecisionFacts { confusion: 3, ..FOUND };
+        assert_eq!(maker.decide_with(&Reckless, &confused).action, Action::EscalateToHuman);
+        assert_eq!(maker.decide_with(&Reckless, &FOUND).action, Action::SuggestRelated);
+    }
+
+    #[test]
+    fn learned_weights_decide_within_the_rails_and_say_how_sure_they_are() {
+        let weights: super::super::logistic_policy::LogisticWeights = serde_json::from_str(
+            r#"{"features": ["best", "unresolved"], "outcomes": [
+                {"outcome": "answer_directly", "bias": 0, "weights": [4, 0]},
+                {"outcome": "ask_clarification", "bias": 1, "weights": [0, 4]}]}"#,
+        )
+        .unwrap();
+        let config = PolicyConfig { learned: Some(weights), ..PolicyConfig::default() };
+        config.check("").unwrap();
+        let maker = PolicyDecisionMaker::new(config);
+        let facts = DecisionFacts { related: 0, ..FOUND };
+        let sure = maker.decide(&facts);
+        assert_eq!((sure.action, sure.reason), (Action::AnswerDirectly, Reason::SameTopic));
+        let total: f32 = sure.probabilities.iter().map(|(_, share)| share).sum();
+        assert!((total - 1.0).abs() < 1e-5 && sure.probabilities.len() == 2, "{:?}", sure.probabilities);
+        // The table would answer; what was learned asks, and the counter stays as it was.
+        let asked = maker.decide(&DecisionFacts { unresolved: true, ..facts });
+        assert_eq!((asked.action, asked.reason, asked.confusion), (Action::AskClarification, Reason::Ambiguous, 0));
+        // The rails: not twice, and never instead of a hand-over.
+        let again = maker.decide(&DecisionFacts { unresolved: true, asked_before: true, ..facts });
+        assert_eq!(again.action, Action::AnswerDirectly);
+        let confused = maker.decide(&DecisionFacts { unresolved: true, confusion: 3, ..facts });
+        assert_eq!(confused.action, Action::EscalateToHuman);
+    }
+
+    #[test]
+    fn weights_that_do_not_fit_are_refused_by_name() {
+        let check = |json: &str, expected: &str| {
+            let config: PolicyConfig = serde_json::from_str(&format!(r#"{{"learned": {json}}}"#)).unwrap();
+            assert!(config.check("policy.").unwrap_err().to_string().contains(expected), "{json}");
+        };
+        check(r#"{"features": ["bestt"], "outcomes": []}"#, "policy.learned.features[0]");
+        check(r#"{"features": [], "outcomes": []}"#, "policy.learned.outcomes");
+        check(
+            r#"{"features": ["best"], "outcomes": [{"outcome": "answer_directly", "bias": 0, "weights": []}]}"#,
+            "policy.learned.outcomes[0].weights",
+        );
+        check(
+            r#"{"features": [], "outcomes": [{"outcome": "escalate_to_human", "bias": 0, "weights": []}]}"#,
+            "policy.learned.outcomes[0].outcome",
+        );
+    }
+}
