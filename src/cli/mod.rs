@@ -12,6 +12,8 @@
 pub mod chat_client;
 pub mod eval_policy;
 pub mod index;
+pub mod local_index;
+pub mod model_files;
 pub mod native_model;
 pub mod query;
 pub mod questions;

@@ -21,7 +21,7 @@ const SEAM_TOKENS: usize = 2;
 #[derive(Clone, Copy)]
 pub struct ChunkOptions<'a> {
     /// Counts as the embedding model does.
-    pub tokens: &'a dyn TokenCounter,
+    pub tokens: &'a (dyn TokenCounter + Sync),
     /// Most tokens of an embedded text: the model's limit without its special tokens and prefix.
     pub limit: usize,
 }

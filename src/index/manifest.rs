@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, IndexError, Result};
-use crate::index::format::{VERSION, name_what_it_is};
+use crate::index::format::{VERSION, name_what_it_is, stated_hash};
 use crate::retrieval::model_manifest::ModelInfo;
 use crate::turn::Language;
 
@@ -50,8 +50,7 @@ pub struct Manifest {
     /// elsewhere and the page is told by its own option.
     #[serde(default)]
     pub model_url: Option<String>,
-    /// The site's settings of the agent, as the page's `Agent.load` reads them; the page's own come
-    /// over them.
+    /// Options of the agent that the site's file gives; what the page says itself goes before them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<serde_json::Value>,
 }
@@ -63,7 +62,7 @@ pub struct FileEntry {
     pub path: String,
     /// Its length.
     pub bytes: u64,
-    /// XXH3-64 of its bytes, 16 hexadecimal digits.
+    /// 16 hexadecimal digits: the hash in its header where it has one, see [`crate::index::format`], else XXH3-64 of it.
     pub hash: String,
 }
 
@@ -153,7 +152,8 @@ impl FileEntry {
         Ok(())
     }
 
-    /// Compares the length of what was loaded, which tells a cut download and an error page without hashing.
+    /// Compares the length of what was loaded and the hash in its header, which tells a cut download, an error page and
+    /// a file of another build without hashing. Whether the bytes fit that hash is checked when they are opened.
     ///
     /// # Errors
     /// [`IndexError::Empty`], [`IndexError::NotAnIndex`] for a page in its place, [`IndexError::Truncated`], or
@@ -161,7 +161,12 @@ impl FileEntry {
     pub fn check_length(&self, bytes: &[u8]) -> Result<()> {
         let found = bytes.len() as u64;
         if found == self.bytes {
-            return Ok(());
+            return match stated_hash(bytes) {
+                Some(hash) if format!("{hash:016x}") != self.hash => {
+                    Err(damaged(format!("{} is a file of another build than the manifest", self.path)))
+                }
+                _ => Ok(()),
+            };
         }
         if found == 0 {
             return Err(IndexError::Empty.into());

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use globset::{Glob, GlobMatcher};
 use serde::Deserialize;
+use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
 use crate::index::address::UrlSuffix;
@@ -27,8 +28,10 @@ pub struct SiteConfig {
     pub url_suffix: Option<UrlSuffix>,
     /// Whose rule makes anchors.
     pub anchors: Option<AnchorStyle>,
-    /// Where a reader finds a person: an address, `mailto:` or a sentence.
-    pub contact: Option<String>,
+    /// Where a reader finds a person: a page, a mail address, or a table of the agent's option `contact`.
+    pub contact: Option<Value>,
+    /// Options of the agent, in camel case as the page would give them.
+    pub agent: Option<Value>,
     /// Globs of the pages to read; all when empty.
     pub include: Vec<String>,
     /// Globs of the pages to leave out.
@@ -41,8 +44,6 @@ pub struct SiteConfig {
     pub default_filter: BTreeMap<String, String>,
     /// Facets and factors by path.
     pub pages: Vec<PageRule>,
-    /// Settings of the agent, such as `policy.topK`, which go into the manifest.
-    pub agent: Option<serde_json::Value>,
 }
 
 /// Facets and factors of the pages whose path fits a glob. Later rules go before earlier ones.
@@ -111,6 +112,22 @@ impl SiteConfig {
         Ok(config)
     }
 
+    /// The options of the agent that go into the manifest, the contact among them; `None` when there are none.
+    #[must_use]
+    pub fn agent_options(&self) -> Option<Value> {
+        let contact = self.contact.as_ref().map(|contact| match contact.as_str() {
+            Some(text) if text.contains("://") || text.starts_with('/') => json!({ "url": text }),
+            Some(text) if text.contains('@') => json!({ "email": text.trim_start_matches("mailto:") }),
+            Some(text) => json!({ "label": text }),
+            None => contact.clone(),
+        });
+        let mut options = self.agent.clone().unwrap_or_else(|| json!({}));
+        if let (Some(contact), Some(fields)) = (contact, options.as_object_mut()) {
+            fields.insert("contact".to_owned(), contact);
+        }
+        options.as_object().is_none_or(|fields| !fields.is_empty()).then_some(options)
+    }
+
     /// Applies the rules that fit `path`; the language tag is given back, since a page knows only the nearest language.
     pub fn apply(&self, path: &str, document: &mut Document) -> Option<String> {
         let mut language = None;
@@ -163,6 +180,21 @@ mod tests {
             (Some("2"), 0.5, &["old".to_owned()][..])
         );
         assert_eq!(config.apply("guide.md", &mut Document::default()), None);
+    }
+
+    #[test]
+    fn a_contact_becomes_an_option_of_the_agent() {
+        let options = |text: &str| SiteConfig::parse("docent.toml", text).unwrap().agent_options();
+        assert_eq!(options(TOML), Some(json!({ "contact": { "email": "help@example.org" } })));
+        assert_eq!(
+            options("contact = \"https://x.org/help\""),
+            Some(json!({ "contact": { "url": "https://x.org/help" } }))
+        );
+        assert_eq!(
+            options("contact = { label = \"Ask us\", event = \"help\" }\n[agent]\nexitWords = [\"bye\"]"),
+            Some(json!({ "contact": { "label": "Ask us", "event": "help" }, "exitWords": ["bye"] }))
+        );
+        assert_eq!(options("title = \"x\""), None);
     }
 
     #[test]
