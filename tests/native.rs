@@ -5,6 +5,7 @@
 mod native {
     mod chat_cassettes;
     mod chat_client;
+    mod embedding;
     mod guidance;
     mod support;
     mod typescript;

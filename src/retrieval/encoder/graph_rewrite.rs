@@ -1,7 +1,7 @@
 //! From the operators of an ONNX file to the encoder's own: about 80 nodes a layer become five.
 //!
 //! Input: a BERT-like encoder as exporters write it, with weights as float32, as int8 (`Cast`, `Mul` by scales,
-//! `MatMul`) or as 4-bit blocks (`MatMulNBits`). The graph is read backwards from its output; each tensor is recognized
+//! `MatMul`) or as 4-bit blocks (onnxruntime's `MatMulNBits` and `GatherBlockQuantized`). The graph is read backwards from its output; each tensor is recognized
 //! by the expression that computes it. Output: the same ONNX graph with operators of the domain `docent`, whose weights
 //! were taken out of it, and these operators for tract by the name of their node. It is done at every load: it takes
 //! about a millisecond, and the file on disk stays one that every ONNX runtime can run.
@@ -12,6 +12,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use tract_onnx::pb::{AttributeProto, GraphProto, NodeProto, TensorProto, tensor_proto::DataType};
+
+use tract_onnx::prelude::f16;
 
 use super::kernel::AttentionShape;
 use super::ops::{AttentionOp, EmbeddingsOp, LayerNorm, LinearOp, Then};
@@ -232,7 +234,7 @@ impl<'a> Rewriting<'a> {
                 } else if self.inputs.contains(&ids) {
                     words = Some((WordMatch::Float { data: table }, ids));
                 }
-            } else if let Some(found) = self.match_quantized_gather(term) {
+            } else if let Some(found) = self.match_quantized_gather(term).or_else(|| self.match_block_gather(term)) {
                 words = Some(found);
             } else if let Some(table) = self.match_positions(term) {
                 positions = Some(table);
@@ -247,6 +249,11 @@ impl<'a> Rewriting<'a> {
             WordMatch::Int8 { data, scales } => {
                 WordTable::Int8 { scales: self.floats(&scales)?, data: self.take_bytes(&data, DataType::Int8)? }
             }
+            WordMatch::FourBit { data, scales, block } => WordTable::FourBit {
+                scales: self.floats(&scales)?,
+                data: self.take_bytes(&data, DataType::Uint8)?,
+                block,
+            },
         };
         let tables = Embeddings {
             width: norm.gain.len(),
@@ -263,6 +270,7 @@ impl<'a> Rewriting<'a> {
 /// Where the word embeddings lie.
 enum WordMatch {
     Int8 { data: String, scales: String },
+    FourBit { data: String, scales: String, block: usize },
     Float { data: String },
 }
 
@@ -372,13 +380,9 @@ impl Rewriting<'_> {
     fn match_product(&self, tensor: &str) -> Option<(String, WeightsMatch)> {
         if let Some(node) = self.node(tensor, "MatMulNBits") {
             let [input, data, scales] = node.input.first_chunk::<3>()?.clone();
-            let integer = |name: &str| attribute(node, name).and_then(|a| usize::try_from(a.i).ok());
-            if attribute(node, "bits").is_some_and(|bits| bits.i != 4) {
-                return None;
-            }
             let zero_points = node.input.get(3).filter(|name| !name.is_empty()).cloned();
-            let (inputs, block) = (integer("K")?, integer("block_size")?);
-            let block = (block > 0 && block.is_multiple_of(2)).then_some(block)?;
+            let inputs = usize::try_from(attribute(node, "K")?.i).ok()?;
+            let block = four_bit_block(node)?;
             return Some((input, WeightsMatch::FourBit { data, scales, zero_points, inputs, block }));
         }
         let [input, weights] = self.inputs_of(tensor, "MatMul")?;
@@ -509,6 +513,18 @@ impl Rewriting<'_> {
         })
     }
 
+    /// onnxruntime's `GatherBlockQuantized` of rows of 4-bit blocks with the zero point 8.
+    fn match_block_gather(&self, tensor: &str) -> Option<(WordMatch, String)> {
+        let node = self.node(tensor, "GatherBlockQuantized")?;
+        let [data, ids, scales] = node.input.as_slice() else { return None };
+        let integer = |name: &str| attribute(node, name).map_or(0, |attribute| attribute.i);
+        if integer("gather_axis") != 0 || integer("quantize_axis") != 1 || !self.inputs.contains(ids) {
+            return None;
+        }
+        let block = four_bit_block(node)?;
+        Some((WordMatch::FourBit { data: data.clone(), scales: scales.clone(), block }, ids.clone()))
+    }
+
     /// The first rows of a constant table, as many as there are tokens.
     fn match_positions(&self, tensor: &str) -> Option<String> {
         let [sliced, ..] = self.inputs_of::<1>(tensor, "Unsqueeze")?;
@@ -525,8 +541,13 @@ impl Rewriting<'_> {
         Ok(&mut self.tensors[*index])
     }
 
+    /// The numbers of a constant, which may be stored as float16 and widened by the graph.
     fn floats(&mut self, name: &str) -> Result<Vec<f32>, Refusal> {
-        read_floats(self.constant(name)?)
+        let stored = match self.inputs_of(name, "Cast") {
+            Some([stored]) => stored.clone(),
+            None => name.to_owned(),
+        };
+        read_floats(self.constant(&stored)?)
     }
 
     /// The bytes of a tensor, which is empty afterwards.
@@ -584,7 +605,20 @@ fn attribute<'a>(node: &'a NodeProto, name: &str) -> Option<&'a AttributeProto> 
     node.attribute.iter().find(|attribute| attribute.name == name)
 }
 
+/// The length of a node's 4-bit blocks.
+fn four_bit_block(node: &NodeProto) -> Option<usize> {
+    if attribute(node, "bits").is_some_and(|bits| bits.i != 4) {
+        return None;
+    }
+    let block = usize::try_from(attribute(node, "block_size")?.i).ok()?;
+    (block > 0 && block.is_multiple_of(2)).then_some(block)
+}
+
 fn read_floats(tensor: &TensorProto) -> Result<Vec<f32>, Refusal> {
+    if tensor.data_type == DataType::Float16 as i32 {
+        let (numbers, _) = tensor.raw_data.as_chunks::<2>();
+        return Ok(numbers.iter().map(|bytes| f16::from_le_bytes(*bytes).to_f32()).collect());
+    }
     if tensor.data_type != DataType::Float as i32 {
         return Err(format!("the tensor `{}` has the type {}, float32 is wanted", tensor.name, tensor.data_type));
     }

@@ -169,6 +169,15 @@ pub(super) enum WordTable {
         /// One scale a row.
         scales: Vec<f32>,
     },
+    /// Rows of 4-bit blocks with a scale each and the zero point 8, the low half of a byte first.
+    FourBit {
+        /// The numbers, two a byte, row after row.
+        data: Vec<u8>,
+        /// One scale a block.
+        scales: Vec<f32>,
+        /// The length of a block.
+        block: usize,
+    },
     /// Plain numbers.
     Float {
         /// The numbers, row after row.
@@ -199,6 +208,11 @@ impl Embeddings {
                 check_length("word embedding numbers", data.len(), rows * width)?;
                 check_length("word embedding scales", scales.len(), rows)?;
             }
+            WordTable::FourBit { data, scales, block } => {
+                check_length("word embedding bytes", data.len(), rows * width / 2)?;
+                check_length("word embedding numbers past the last block", width % block, 0)?;
+                check_length("word embedding scales", scales.len(), rows * width / block)?;
+            }
             WordTable::Float { data } => check_length("word embedding numbers", data.len(), rows * width)?,
         }
         check_length("position numbers", self.positions.len() % width, 0)?;
@@ -213,6 +227,7 @@ impl Embeddings {
     pub(super) fn words(&self) -> usize {
         match &self.words {
             WordTable::Int8 { data, .. } => data.len() / self.width,
+            WordTable::FourBit { data, .. } => data.len() * 2 / self.width,
             WordTable::Float { data } => data.len() / self.width,
         }
     }
@@ -231,6 +246,13 @@ impl Embeddings {
                 let scale = *scales.get(word)?;
                 for (out, &q) in out.iter_mut().zip(data.get(words)?) {
                     *out = f32::from(q as i8) * scale;
+                }
+            }
+            WordTable::FourBit { data, scales, block } => {
+                let bytes = data.get(words.start / 2..words.end / 2)?;
+                let scales = scales.get(words.start / block..words.end / block)?;
+                for (i, out) in out.iter_mut().enumerate() {
+                    *out = (nibble(bytes, i) - 8) as f32 * scales[i / block];
                 }
             }
             WordTable::Float { data } => out.copy_from_slice(data.get(words)?),
