@@ -8,5 +8,7 @@ mod native {
     mod embedding;
     mod guidance;
     mod support;
+    mod grounding;
+    mod real_llm;
     mod typescript;
 }

@@ -14,7 +14,7 @@ pub(super) const TOKENS_PER_MESSAGE: usize = 4;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct PromptBudget {
-    /// Prompt and reply together, 512..=1 000 000. At most the endpoint's context window.
+    /// Prompt and reply together, 1024..=1 000 000. At most the endpoint's context window; the rules alone take about 300.
     pub context_tokens: usize,
     /// Most for the conversation with its summary, 0 and up.
     pub history_tokens: usize,
@@ -38,8 +38,8 @@ impl PromptBudget {
     pub fn check(&self) -> Result<()> {
         let invalid =
             |name: &str, reason: &str| Err(Error::InvalidOption { name: name.to_owned(), reason: reason.to_owned() });
-        if !(512..=1_000_000).contains(&self.context_tokens) {
-            return invalid("budget.contextTokens", "is 512 to 1000000 tokens");
+        if !(1024..=1_000_000).contains(&self.context_tokens) {
+            return invalid("budget.contextTokens", "is 1024 to 1000000 tokens");
         }
         if self.reply_tokens < 16 || self.reply_tokens > self.context_tokens / 2 {
             return invalid("budget.replyTokens", "is 16 tokens to half of contextTokens");

@@ -657,3 +657,6 @@ pub fn read_summary(reply: &str) -> Option<String> {
     let text = reply.trim();
     (!text.is_empty()).then(|| text.to_owned())
 }
+
+#[cfg(test)]
+mod tests;
