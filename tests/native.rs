@@ -6,9 +6,9 @@ mod native {
     mod chat_cassettes;
     mod chat_client;
     mod embedding;
-    mod guidance;
-    mod support;
     mod grounding;
+    mod guidance;
     mod real_llm;
+    mod support;
     mod typescript;
 }

@@ -8,10 +8,14 @@ use serde_json::json;
 use super::agent_config::Assist;
 use super::reply_templates::Say;
 use super::run_turn::{Counter, TurnRun, round};
-use crate::chat::message::{ChatMessage, ChatRequest};
+use crate::chat::citation::CitationFilter;
+use crate::chat::message::{ChatMessage, ChatRequest, Ending};
 use crate::chat::prompt::{Grounding, LastAnswer, Prompt, PromptBudget, PromptWriter};
 use crate::error::Error;
 use crate::host::{ChatClient, Clock, EmbeddingModel, IndexFiles};
+use crate::relevance::grounding;
+use crate::retrieval::analyzer::Analyzer;
+use crate::retrieval::search_index::SearchIndex;
 use crate::turn::{Failure, FollowUpKind, Language, Passage, TokenCounter, Usage};
 
 /// What came of a generation.
@@ -79,40 +83,53 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> TurnRun<'_, '_, 
         let given = &passages[..prompt.passages_given.min(passages.len())];
         let mut text = String::new();
         let mut first_ms = None;
+        let mut arrived = false;
+        // Checked while it streams: a link that is not the passages' is never shown, not even for a moment.
+        let mut citations = CitationFilter::new(given, self.language);
+        let mut on_delta = self.on_delta.take();
+        let mut give = |part: &str| {
+            text.push_str(part);
+            if let Some(on_delta) = &mut on_delta {
+                on_delta(part);
+            }
+        };
         let result = if self.stop.is_stopped() {
             Err(Error::Cancelled)
         } else {
             let clock = &agent.hosts.clock;
-            let mut on_delta = self.on_delta.take();
-            let result = chat
-                .complete(&prompt.request, &self.stop, &mut |piece| {
-                    first_ms.get_or_insert_with(|| clock.monotonic_ms() - since);
-                    text.push_str(piece);
-                    if let Some(on_delta) = &mut on_delta {
-                        on_delta(piece);
-                    }
-                })
-                .await;
-            self.on_delta = on_delta;
-            result
+            chat.complete(&prompt.request, &self.stop, &mut |piece| {
+                first_ms.get_or_insert_with(|| clock.monotonic_ms() - since);
+                arrived = true;
+                citations.push(piece, &mut give);
+            })
+            .await
         };
+        if let Ok(reply) = &result
+            && !arrived
+        {
+            citations.push(&reply.text, &mut give);
+        }
+        let citations = citations.finish(&mut give);
+        self.on_delta = on_delta;
         let streamed = !text.is_empty();
         let mut generated = Generated { streamed, ..Generated::default() };
         let mut finish_reason = None;
+        let mut grounding = None;
         match result {
             Ok(reply) => {
                 self.add_usage(reply.usage, &prompt.request, &reply.text);
                 finish_reason.clone_from(&reply.finish_reason);
-                generated.text = reply.text.trim().to_owned();
+                text.trim_end().clone_into(&mut generated.text);
                 if generated.text.is_empty() {
                     let error = Error::Protocol("the reply holds no text".to_owned());
                     self.fall_back(&mut generated, &error, local);
                 } else {
-                    if !streamed && let Some(on_delta) = &mut self.on_delta {
-                        on_delta(&generated.text);
-                        generated.streamed = true;
+                    // A reply that met its limit of tokens stops in the middle: it is not shown as finished.
+                    generated.partial = reply.ending == Ending::Truncated;
+                    if reply.ending == Ending::Unclear {
+                        self.trace.warnings.push("the endpoint did not say whether its reply is whole".to_owned());
                     }
-                    self.check_reply(&mut generated, given);
+                    grounding = self.check_support(&mut generated, given);
                 }
             }
             Err(error) => {
@@ -133,6 +150,10 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> TurnRun<'_, '_, 
                 "partial": generated.partial,
                 "supported": generated.supported.map(round),
                 "unsupported": generated.unsupported,
+                "citations": citations.used,
+                "citationsRemoved": citations.removed,
+                "linksRemoved": citations.links_removed,
+                "sentences": grounding.map(|found| found.sentences),
                 "error": generated.error.as_ref().map(|failure| failure.code.clone()),
             }),
         );
@@ -171,9 +192,20 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> TurnRun<'_, '_, 
         generated.error = Some(failure);
     }
 
-    /// Checks the citations and the support of a whole reply.
-    fn check_reply(&mut self, generated: &mut Generated, given: &[Passage]) {
+    /// Scores the sentences of a whole reply against the passages it was made from.
+    fn check_support(&mut self, generated: &mut Generated, given: &[Passage]) -> Option<grounding::Grounding> {
         generated.passages = Some(given.to_vec());
+        if given.is_empty() {
+            return None;
+        }
+        let index = self.agent.index.borrow();
+        let fallback = Analyzer::default();
+        let analyzer = index.as_ref().map_or(&fallback, SearchIndex::analyzer);
+        let found = grounding::support(&generated.text, &self.message, given, analyzer);
+        generated.unsupported = found.sentences.iter().filter(|s| !s.supported).map(|s| (s.start, s.end)).collect();
+        let stated = found.sentences.len();
+        generated.supported = (stated > 0).then(|| 1.0 - found.unsupported as f32 / stated as f32);
+        Some(found)
     }
 
     fn add_usage(&mut self, usage: Option<Usage>, request: &ChatRequest, reply: &str) {
