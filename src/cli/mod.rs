@@ -10,6 +10,9 @@
 )]
 
 pub mod chat_client;
+pub mod embedding_cache;
+pub mod eval;
+pub mod eval_beir;
 pub mod eval_policy;
 pub mod index;
 pub mod local_index;
@@ -40,6 +43,8 @@ struct Cli {
 enum Command {
     /// Builds an index from a folder of documentation.
     Index(index::Args),
+    /// Measures search on sets of questions whose answers are known.
+    Eval(eval::Args),
     /// Searches an index and prints the hits.
     Query(query::Args),
     /// Serves a folder of static files and Markdown, with a proxy to an endpoint.
@@ -66,6 +71,7 @@ pub fn main() -> ExitCode {
 fn dispatch(command: Command) -> Result<ExitCode> {
     match command {
         Command::Index(args) => index::run(&args),
+        Command::Eval(args) => eval::run(&args),
         Command::Query(args) => query::run(&args),
         Command::Serve(args) => serve::run(&args),
         Command::EvalPolicy(args) => eval_policy::run(&args),

@@ -25,7 +25,7 @@ pub struct LexicalWeights {
 
 impl Default for LexicalWeights {
     fn default() -> Self {
-        Self { k1: 1.2, title: 1.0, tags: 0.5, heading: 1.5, title_b: 0.3, heading_b: 0.3, body_b: 0.6 }
+        Self { k1: 1.2, title: 1.0, tags: 0.5, heading: 0.7, title_b: 0.3, heading_b: 0.5, body_b: 0.75 }
     }
 }
 
@@ -48,7 +48,7 @@ pub struct TermWeights {
 
 impl Default for TermWeights {
     fn default() -> Self {
-        Self { word: 1.0, identifier: 0.8, chinese_word: 1.0, chinese_part: 0.3, chinese_pair: 0.3, synonym: 0.7 }
+        Self { word: 1.0, identifier: 0.8, chinese_word: 1.0, chinese_part: 0.2, chinese_pair: 0.4, synonym: 0.7 }
     }
 }
 

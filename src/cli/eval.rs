@@ -1,0 +1,141 @@
+//! `docent eval SET…`: how well the search, as the page runs it, answers questions whose answers are known.
+//!
+//! Input: folders in the BEIR layout. Output: a table, or JSON, with confidence intervals.
+//! **Invariant:** what is measured is the core with the product's defaults; nothing here ranks.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use serde::Serialize;
+use unicode_segmentation::UnicodeSegmentation;
+
+use crate::cli::eval_beir::{self, BeirSet, SetReport, Settings};
+use crate::cli::terminal;
+use crate::error::{Error, Result};
+
+/// Names the folder of the shared data, whose `eval` folder `--all` runs.
+const DATA_VARIABLE: &str = "DOCENT_TESTDATA";
+
+/// Arguments of `docent eval`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Folders with corpus.jsonl, queries.jsonl and qrels*.tsv.
+    #[arg(required_unless_present = "all")]
+    pub sets: Vec<PathBuf>,
+    /// Runs every set of the folder `eval` under $DOCENT_TESTDATA.
+    #[arg(long)]
+    pub all: bool,
+    /// Prints JSON instead of a table.
+    #[arg(long)]
+    pub json: bool,
+    /// Takes a part of at most N passages, the same at every run.
+    #[arg(long, value_name = "N")]
+    pub sample: Option<usize>,
+    /// Takes this model instead of the one that serves the set's language.
+    #[arg(long, value_name = "ID")]
+    pub model: Option<String>,
+    /// Folder of the models.
+    #[arg(long, value_name = "DIR", env = "DOCENT_MODELS", default_value = "models")]
+    pub models: PathBuf,
+    /// Only the lexical leg; needs no model.
+    #[arg(long)]
+    pub lexical: bool,
+    /// Also measures the evidence: the questions of this set are taken to have no answer in the others. May be repeated.
+    #[arg(long, value_name = "SET")]
+    pub evidence: Vec<PathBuf>,
+    /// Folder of the cached embeddings; ~/.cache/docent or $DOCENT_CACHE by default.
+    #[arg(long, value_name = "DIR")]
+    pub cache: Option<PathBuf>,
+}
+
+/// Runs `docent eval`.
+///
+/// # Errors
+/// [`Error::Input`] when a set cannot be read, [`Error::Model`] when the model cannot be used.
+pub fn run(args: &Args) -> Result<ExitCode> {
+    let folders = if args.all { all_sets()? } else { args.sets.clone() };
+    let settings = Settings {
+        sample: args.sample,
+        model: args.model.clone(),
+        models: args.models.clone(),
+        lexical_only: args.lexical,
+        cache: args.cache.clone(),
+    };
+    let mut unanswerable = Vec::new();
+    for folder in &args.evidence {
+        unanswerable.extend(BeirSet::read(folder)?.questions());
+    }
+    let mut reports = Vec::new();
+    for folder in &folders {
+        let report = eval_beir::evaluate(folder, &settings, &unanswerable)?;
+        if !args.json {
+            print(&report, reports.is_empty())?;
+        }
+        reports.push(report);
+    }
+    if args.json {
+        match reports.as_slice() {
+            [report] => terminal::line(&json(report)?)?,
+            reports => terminal::line(&json(&reports)?)?,
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn json<T: Serialize>(value: &T) -> Result<String> {
+    serde_json::to_string_pretty(value)
+        .map_err(|error| Error::Input { path: "the report".to_owned(), reason: error.to_string() })
+}
+
+/// The folders under the shared data's `eval` that hold a retrieval set.
+fn all_sets() -> Result<Vec<PathBuf>> {
+    let refuse = |reason: String| Error::Input { path: format!("${DATA_VARIABLE}"), reason };
+    let Some(data) = std::env::var_os(DATA_VARIABLE) else {
+        return Err(refuse("is not set; it names the folder with the evaluation sets".to_owned()));
+    };
+    let eval = Path::new(&data).join("eval");
+    let entries = std::fs::read_dir(&eval).map_err(|error| refuse(format!("{}: {error}", eval.display())))?;
+    let mut folders: Vec<PathBuf> =
+        entries.flatten().map(|entry| entry.path()).filter(|path| BeirSet::is_one(path)).collect();
+    folders.sort();
+    Ok(folders)
+}
+
+fn print(report: &SetReport, first: bool) -> Result<()> {
+    let width = 22;
+    if first {
+        terminal::line(&format!(
+            "{:width$} {:8} {:22} {:>7} {:>7} {:>7}",
+            "set", "leg", "nDCG@10 [95 %]", "Hit@1", "Hit@5", "MRR"
+        ))?;
+    }
+    let name: String = report.set.graphemes(true).take(width).collect();
+    for (leg, metrics) in &report.metrics {
+        let ndcg = metrics.ndcg_at_10;
+        terminal::line(&format!(
+            "{name:width$} {leg:8} {:.3} [{:.3}, {:.3}]   {:7.3} {:7.3} {:7.3}",
+            ndcg.mean, ndcg.ci[0], ndcg.ci[1], metrics.hit_at_1.mean, metrics.hit_at_5.mean, metrics.mrr.mean
+        ))?;
+    }
+    terminal::line(&format!(
+        "{:width$} {} passages, {} queries, model {}{}",
+        "",
+        report.passages,
+        report.queries,
+        report.model.as_deref().unwrap_or("none"),
+        report.recall_at_10.map_or_else(String::new, |recall| format!(", graph recall@10 {recall:.4}"))
+    ))?;
+    if let Some(evidence) = report.evidence {
+        terminal::line(&format!(
+            "{:width$} evidence: AUC {:.3}, F1 at 0.3 {:.3} ({} answerable, {} not; above 0.3: {:.3} and {:.3})",
+            "",
+            evidence.auc,
+            evidence.f1,
+            evidence.answerable,
+            evidence.unanswerable,
+            evidence.recall,
+            evidence.false_alarms
+        ))?;
+    }
+    Ok(())
+}
