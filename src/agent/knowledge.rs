@@ -266,8 +266,7 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> TurnRun<'_, '_, 
 
 /// Adds the bytes of a shard to the index.
 pub(super) fn add_texts(index: &mut SearchIndex, shard: u32, bytes: &[u8]) -> crate::error::Result<()> {
-    let texts: Vec<String> = serde_json::from_slice(bytes).map_err(|error| Error::Storage(error.to_string()))?;
-    index.set_texts(shard, texts)
+    index.set_texts(shard, crate::index::reader::read_texts(bytes)?)
 }
 
 /// What a reader said about themselves, as a wish.

@@ -9,6 +9,7 @@
     reason = "the command line reads files and clocks and prints; it is never part of a wasm build"
 )]
 
+pub mod chat;
 pub mod chat_client;
 pub mod embedding_cache;
 pub mod eval;
@@ -47,6 +48,8 @@ enum Command {
     Eval(eval::Args),
     /// Searches an index and prints the hits.
     Query(query::Args),
+    /// Talks with the agent in the terminal.
+    Chat(chat::Args),
     /// Serves a folder of static files and Markdown, with a proxy to an endpoint.
     Serve(serve::Args),
     /// Measures the policy on cases, and calibrates it.
@@ -73,6 +76,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Index(args) => index::run(&args),
         Command::Eval(args) => eval::run(&args),
         Command::Query(args) => query::run(&args),
+        Command::Chat(args) => chat::run(&args),
         Command::Serve(args) => serve::run(&args),
         Command::EvalPolicy(args) => eval_policy::run(&args),
         Command::Report(args) => report::run(&args),
