@@ -145,6 +145,16 @@ impl AgentConfig {
         Ok(config)
     }
 
+    /// Options of a site, of which the page's own go before the others, object by object.
+    ///
+    /// # Errors
+    /// [`Error::InvalidOption`] naming the option.
+    pub fn from_layers(site: Option<&Value>, page: &Value) -> Result<Self> {
+        let mut options = site.cloned().unwrap_or_else(|| Value::Object(serde_json::Map::new()));
+        merge(&mut options, page);
+        Self::from_json(options)
+    }
+
     /// Checks every range.
     ///
     /// # Errors
@@ -219,6 +229,18 @@ impl AgentConfig {
     }
 }
 
+/// Puts the fields of `over` into `base`; objects are merged, everything else is replaced.
+fn merge(base: &mut Value, over: &Value) {
+    match (base, over) {
+        (Value::Object(base), Value::Object(over)) => {
+            for (key, value) in over {
+                merge(base.entry(key.clone()).or_insert(Value::Null), value);
+            }
+        }
+        (base, over) => base.clone_from(over),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -245,6 +267,13 @@ mod tests {
         );
         check(json!({"sessionId": ""}), "sessionId");
         check(json!([]), "options");
+    }
+
+    #[test]
+    fn the_page_goes_before_the_site() {
+        let site = json!({"policy": {"topK": 7, "maxSuggestions": 1}, "contact": {"url": "/help"}});
+        let config = AgentConfig::from_layers(Some(&site), &json!({"policy": {"topK": 3}, "contact": null})).unwrap();
+        assert_eq!((config.policy.top_k, config.policy.max_suggestions, config.contact), (3, 1, None));
     }
 
     #[test]

@@ -246,6 +246,12 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> ConversationalAg
         self.session.borrow().log.iter().map(|record| record.to_line() + "\n").collect()
     }
 
+    /// The record of the last turn.
+    #[must_use]
+    pub fn last_record(&self) -> Option<TurnRecord> {
+        self.session.borrow().log.last().cloned()
+    }
+
     /// Notes what the reader did with the last reply.
     ///
     /// # Errors

@@ -10,18 +10,17 @@ mod cases;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
 
 pub use cases::{Expected, PolicyCase, read_cases};
 
+use super::local_agent::{MaybeModel, NoChat, SystemClock, WholeIndex};
 use super::native_model::NativeModel;
 use super::terminal;
 use crate::agent::{AgentConfig, ChatOptions, ConversationalAgent, Hosts};
-use crate::chat::message::{ChatReply, ChatRequest};
 use crate::error::{Error, Result};
-use crate::host::{ChatClient, Clock, EmbeddingModel, IndexFiles, StopSignal};
+use crate::host::EmbeddingModel;
 use crate::policy::decision_facts::DecisionFacts;
 use crate::retrieval::analyzer::WordList;
 use crate::retrieval::document::{Chunk, Document};
@@ -135,66 +134,6 @@ pub fn outcome_of(turn: &Turn) -> Expected {
         _ if turn.reason == "not_in_docs" => Expected::NotInDocs,
         Action::AskClarification => Expected::AskClarification,
         _ => Expected::Answer,
-    }
-}
-
-/// The endpoint of a measurement: there is none, the policy is local.
-#[derive(Debug, Clone, Copy)]
-pub enum NoChat {}
-
-impl ChatClient for NoChat {
-    async fn complete(&self, _: &ChatRequest, _: &StopSignal, _: &mut dyn FnMut(&str)) -> Result<ChatReply> {
-        match *self {}
-    }
-}
-
-/// The files of an index that is in memory as a whole.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct WholeIndex;
-
-impl IndexFiles for WholeIndex {
-    async fn text_shard(&self, shard: u32) -> Result<Vec<u8>> {
-        Err(Error::Input { path: format!("text shard {shard}"), reason: "the index holds no texts".to_owned() })
-    }
-}
-
-/// The machine's clock.
-#[derive(Debug, Clone, Copy)]
-pub struct SystemClock(Instant);
-
-impl Default for SystemClock {
-    fn default() -> Self {
-        Self(Instant::now())
-    }
-}
-
-impl Clock for SystemClock {
-    fn now_ms(&self) -> u64 {
-        SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
-    }
-
-    fn monotonic_ms(&self) -> f64 {
-        self.0.elapsed().as_secs_f64() * 1000.0
-    }
-}
-
-/// A model, or none: then the search is lexical.
-pub struct MaybeModel<E>(pub Option<E>);
-
-impl<E: EmbeddingModel> EmbeddingModel for MaybeModel<E> {
-    fn model_id(&self) -> Option<String> {
-        self.0.as_ref()?.model_id()
-    }
-
-    async fn embed_query(&self, text: &str) -> Result<Vec<f32>> {
-        match &self.0 {
-            Some(model) => model.embed_query(text).await,
-            None => Err(Error::Model("there is none".to_owned())),
-        }
-    }
-
-    fn count_tokens(&self, text: &str) -> Option<usize> {
-        self.0.as_ref()?.count_tokens(text)
     }
 }
 
@@ -321,11 +260,8 @@ pub fn measure<E: EmbeddingModel>(
     json: bool,
 ) -> Result<ExitCode> {
     let policy = config.policy.clone();
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .build()
-        .map_err(|error| Error::Input { path: "runtime".to_owned(), reason: error.to_string() })?;
     let bar = indicatif::ProgressBar::new(cases.len() as u64);
-    let judged = runtime.block_on(judge(index, model, config, cases, &mut |done| bar.set_position(done as u64)))?;
+    let judged = terminal::block_on(judge(index, model, config, cases, &mut |done| bar.set_position(done as u64)))??;
     bar.finish_and_clear();
     let figures = score(&judged);
     let calibration = calibrate.then(|| calibration::calibrate(&judged, &policy));

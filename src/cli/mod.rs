@@ -16,6 +16,7 @@ pub mod eval;
 pub mod eval_beir;
 pub mod eval_policy;
 pub mod index;
+pub mod local_agent;
 pub mod local_index;
 pub mod model_files;
 pub mod native_model;

@@ -31,6 +31,18 @@ pub fn bytes(count: u64) -> String {
     }
 }
 
+/// Runs a future to its end on this thread.
+///
+/// # Errors
+/// [`Error::Input`] when the machine gives no event loop.
+pub fn block_on<F: Future>(future: F) -> Result<F::Output> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Error::Input { path: "event loop".to_owned(), reason: error.to_string() })?;
+    Ok(runtime.block_on(future))
+}
+
 #[cfg(test)]
 mod tests {
     #[test]

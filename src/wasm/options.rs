@@ -78,21 +78,7 @@ impl LoadOptions {
     /// # Errors
     /// [`Error::InvalidOption`] naming the option.
     pub(crate) fn agent_config(&self, manifest: Option<&Value>) -> Result<AgentConfig> {
-        let mut settings = manifest.cloned().unwrap_or_else(|| Value::Object(Map::new()));
-        merge(&mut settings, &Value::Object(self.agent.clone()));
-        AgentConfig::from_json(settings)
-    }
-}
-
-/// Lays `over` on `base`: objects field by field, anything else whole.
-fn merge(base: &mut Value, over: &Value) {
-    match (base, over) {
-        (Value::Object(base), Value::Object(over)) => {
-            for (key, value) in over {
-                merge(base.entry(key.clone()).or_insert(Value::Null), value);
-            }
-        }
-        (base, over) => *base = over.clone(),
+        AgentConfig::from_layers(manifest, &Value::Object(self.agent.clone()))
     }
 }
 

@@ -1,0 +1,110 @@
+//! The agent over an index in a folder, for the subcommands that talk to one.
+//!
+//! It is the agent of the page, with the same defaults: only its hosts are this machine's.
+
+use std::path::Path;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use serde_json::Value;
+
+use super::local_index::LocalIndex;
+use super::model_files::ModelFolders;
+use super::native_model::NativeModel;
+use crate::agent::{AgentConfig, ConversationalAgent, Hosts};
+use crate::chat::message::{ChatReply, ChatRequest};
+use crate::error::{Error, Result};
+use crate::host::{ChatClient, Clock, EmbeddingModel, IndexFiles, StopSignal};
+
+/// The agent over a local index, with the endpoint `C`.
+pub type LocalAgent<C> = ConversationalAgent<C, MaybeModel<NativeModel>, WholeIndex, SystemClock>;
+
+/// Opens the index at `path` and makes an agent over it. `options` go before the options in the index's manifest. The
+/// model is loaded where the index has vectors and `models` is given; when it cannot be had, the agent searches by words
+/// and `warn` hears why.
+///
+/// # Errors
+/// [`Error::Index`] or [`Error::Input`] when the index cannot be read, [`Error::InvalidOption`].
+pub fn open<C: ChatClient>(
+    path: &Path,
+    models: Option<&ModelFolders>,
+    options: &Value,
+    chat: Option<C>,
+    warn: &mut dyn FnMut(String),
+) -> Result<LocalAgent<C>> {
+    let mut local = LocalIndex::open(path)?;
+    local.load_all_texts()?;
+    let model = match models.filter(|_| local.index.vectors().is_some()).map(|folders| local.load_model(folders)) {
+        Some(Ok(model)) => Some(model),
+        Some(Err(error)) => {
+            warn(format!("searching by words only: {error}"));
+            None
+        }
+        None => None,
+    };
+    let config = AgentConfig::from_layers(local.manifest.agent.as_ref(), options)?;
+    let hosts = Hosts { chat, embedding: MaybeModel(model), files: WholeIndex, clock: SystemClock::default() };
+    let agent = ConversationalAgent::new(config, hosts)?;
+    agent.set_index(local.index);
+    Ok(agent)
+}
+
+/// No endpoint: the type of one that is never made.
+#[derive(Debug, Clone, Copy)]
+pub enum NoChat {}
+
+impl ChatClient for NoChat {
+    async fn complete(&self, _: &ChatRequest, _: &StopSignal, _: &mut dyn FnMut(&str)) -> Result<ChatReply> {
+        match *self {}
+    }
+}
+
+/// The files of an index that is in memory as a whole.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct WholeIndex;
+
+impl IndexFiles for WholeIndex {
+    async fn text_shard(&self, shard: u32) -> Result<Vec<u8>> {
+        Err(Error::Input { path: format!("text shard {shard}"), reason: "the index holds no texts".to_owned() })
+    }
+}
+
+/// The machine's clock.
+#[derive(Debug, Clone, Copy)]
+pub struct SystemClock(Instant);
+
+impl Default for SystemClock {
+    fn default() -> Self {
+        Self(Instant::now())
+    }
+}
+
+impl Clock for SystemClock {
+    fn now_ms(&self) -> u64 {
+        SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
+    }
+
+    fn monotonic_ms(&self) -> f64 {
+        self.0.elapsed().as_secs_f64() * 1000.0
+    }
+}
+
+/// A model, or none: then the search is lexical.
+#[derive(Debug)]
+pub struct MaybeModel<E>(pub Option<E>);
+
+impl<E: EmbeddingModel> EmbeddingModel for MaybeModel<E> {
+    fn model_id(&self) -> Option<String> {
+        self.0.as_ref()?.model_id()
+    }
+
+    async fn embed_query(&self, text: &str) -> Result<Vec<f32>> {
+        match &self.0 {
+            Some(model) => model.embed_query(text).await,
+            None => Err(Error::Model("there is none".to_owned())),
+        }
+    }
+
+    fn count_tokens(&self, text: &str) -> Option<usize> {
+        self.0.as_ref()?.count_tokens(text)
+    }
+}
