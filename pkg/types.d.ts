@@ -225,6 +225,8 @@ export interface AgentOptions {
   /** Address of the model's folder; left out: what the manifest says; null: keyword search only. */
   model?: string | null;
   llm?: LlmConfig | null;
+  /** Which pages may answer, for calls that say nothing of it, for instance the version of the page the reader is on. */
+  filter?: Filter;
   policy?: PolicyConfig;
   /** Arms of an A/B comparison. */
   variants?: { name: string; weight?: number; policy?: PolicyConfig }[];
@@ -268,7 +270,11 @@ export interface SearchOptions {
 
 /** Facets: a passage passes when each named facet has one of the values. */
 export interface Filter {
-  [facet: string]: string | string[];
+  version?: string | string[];
+  language?: Language | Language[];
+  section?: string | string[];
+  /** A tag also stands for the tags below it. */
+  tags?: string | string[];
 }
 
 export interface SearchResult {

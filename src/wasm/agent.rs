@@ -5,11 +5,12 @@
 use std::rc::Rc;
 
 use js_sys::{Function, Uint8Array};
+use serde_json::json;
 use wasm_bindgen::prelude::*;
 use web_sys::AbortSignal;
 
 use super::chat_client::FetchChatClient;
-use super::convert::{from_js, function, property, to_js, to_js_error};
+use super::convert::{from_js, function, optional, property, to_js, to_js_error};
 use super::fetch::Progress;
 use super::options::LoadOptions;
 use super::page_clock::PageClock;
@@ -18,9 +19,16 @@ use super::page_embedding_model::{JsEmbedder, PageEmbeddingModel};
 use super::page_index_files::PageIndexFiles;
 use crate::agent::content_filter::WordFilter;
 use crate::agent::conversational_agent::{ChatOptions, ConversationalAgent, Hosts};
-use crate::error::{Error, Result};
-use crate::host::StopSignal;
+use crate::error::{Error, IndexError, Result};
+use crate::host::{EmbeddingModel, IndexFiles, StopSignal};
+use crate::index::reader;
+use crate::retrieval::facets::{Filter, Preferences};
 use crate::retrieval::model_manifest::ModelFileRole;
+use crate::retrieval::search_index::{SearchRequest, SearchResponse};
+use crate::turn::Mode;
+
+/// Times that texts are fetched for one search; each may change which passages stand on top.
+const MOST_FETCHES: usize = 3;
 
 type PageAgent = ConversationalAgent<FetchChatClient, PageEmbeddingModel, PageIndexFiles, PageClock>;
 type JsResult<T> = std::result::Result<T, JsValue>;
@@ -31,6 +39,8 @@ pub struct Agent {
     agent: PageAgent,
     files: PageIndexFiles,
     embedding: PageEmbeddingModel,
+    /// The site's filter, for calls that name none.
+    filter: Filter,
 }
 
 #[wasm_bindgen]
@@ -58,8 +68,21 @@ impl Agent {
                 let _ = on_token.call1(&JsValue::NULL, &piece.into());
             }
         };
-        let options = ChatOptions { on_delta: Some(&mut on_delta), stop };
-        self.agent.chat(&message, options).await.map(|turn| to_js(&turn)).map_err(|error| to_js_error(&error))
+        let run = async {
+            let filter = self.filter_of(&options)?;
+            let options = ChatOptions { on_delta: Some(&mut on_delta), stop, filter, ..ChatOptions::default() };
+            self.agent.chat(&message, options).await
+        };
+        run.await.map(|turn| to_js(&turn)).map_err(|error| to_js_error(&error))
+    }
+
+    /// Passages for a text that may be unfinished: `{ topK, mode, filter }`.
+    ///
+    /// # Errors
+    /// An `AgentError`: `invalid_option`, or one of the codes of an index.
+    pub async fn search(&self, text: String, options: JsValue) -> JsResult<JsValue> {
+        let found = self.find(&text, &options).await.map_err(|error| to_js_error(&error))?;
+        Ok(to_js(&json!({ "passages": found.passages, "mode": found.mode, "warnings": found.warnings })))
     }
 
     /// Forgets the conversation, not the log.
@@ -110,7 +133,7 @@ impl Agent {
     #[must_use]
     pub fn info(&self) -> JsValue {
         let manifest = self.files.manifest();
-        to_js(&serde_json::json!({
+        to_js(&json!({
             "documents": manifest.documents,
             "chunks": manifest.chunks,
             "languages": manifest.languages,
@@ -121,15 +144,7 @@ impl Agent {
     /// The model to load: what `Embedder.load` takes as its description; `null` where there is none to load.
     #[must_use]
     pub fn model(&self) -> JsValue {
-        self.files.model().map_or(JsValue::NULL, |model| {
-            to_js(&serde_json::json!({
-                "id": model.id,
-                "dimension": model.dimension,
-                "maxTokens": model.max_tokens,
-                "queryPrefix": model.query_prefix,
-                "passagePrefix": model.passage_prefix,
-            }))
-        })
+        self.files.model().map_or(JsValue::NULL, |model| to_js(model))
     }
 
     /// Loads a file of the model, `model` or `tokenizer`, into JavaScript's memory.
@@ -173,6 +188,8 @@ impl Agent {
         let words = WordFilter::new(config.content_filter.clone());
         let hosts = Hosts { chat, embedding: embedding.clone(), files: files.clone(), clock: PageClock };
         let agent = ConversationalAgent::new(config, hosts)?;
+        let core = reader::open_core(&core)?;
+        agent.set_index(core.index);
         agent.set_content_filter(Rc::new(PageContentFilter::new(words, options.before, options.after)));
         if let Some(sink) = options.sink {
             agent.set_sink(Some(Box::new(move |record| {
@@ -180,7 +197,55 @@ impl Agent {
                 let _ = sink.call1(&JsValue::NULL, &to_js(record));
             })));
         }
-        Ok(Self { agent, files, embedding })
+        Ok(Self { agent, files, embedding, filter: options.filter.unwrap_or(core.meta.default_filter) })
+    }
+
+    async fn add_vectors(&self, progress: &Progress) -> Result<()> {
+        if let Some(bytes) = self.files.vectors(progress).await? {
+            let vectors = reader::read_vectors(&bytes)?;
+            self.agent.with_index(|index| index.set_vectors(vectors)).unwrap_or(Ok(()))?;
+        }
+        Ok(())
+    }
+
+    /// The filter that a call names, or the site's.
+    fn filter_of(&self, options: &JsValue) -> Result<Filter> {
+        Ok(optional(options, "filter")?.unwrap_or_else(|| self.filter.clone()))
+    }
+
+    async fn find(&self, text: &str, options: &JsValue) -> Result<SearchResponse> {
+        let mode = optional(options, "mode")?.unwrap_or_else(|| self.agent.mode());
+        let top_k = optional(options, "topK")?.unwrap_or(self.agent.config().policy.top_k);
+        let filter = self.filter_of(options)?;
+        let embedding = match mode {
+            Mode::Lexical => None,
+            Mode::Dense | Mode::Hybrid if self.agent.mode() == Mode::Hybrid => {
+                Some(self.embedding.embed_query(text).await?)
+            }
+            Mode::Dense | Mode::Hybrid => None,
+        };
+        let request = SearchRequest {
+            query: text,
+            embedding: embedding.as_deref(),
+            mode,
+            top_k,
+            filter,
+            preferences: Preferences::default(),
+            prefix: true,
+        };
+        let nothing = || Error::Index(IndexError::Empty);
+        let mut fetches = 0;
+        loop {
+            let found = self.agent.with_index(|index| index.search(&request)).ok_or_else(nothing)??;
+            if found.missing_texts.is_empty() || fetches == MOST_FETCHES {
+                return Ok(found);
+            }
+            fetches += 1;
+            for shard in found.missing_texts {
+                let texts = reader::read_texts(&self.files.text_shard(shard).await?)?;
+                self.agent.with_index(|index| index.set_texts(shard, texts)).ok_or_else(nothing)??;
+            }
+        }
     }
 }
 

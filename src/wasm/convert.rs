@@ -47,3 +47,9 @@ pub(crate) fn property(object: &JsValue, name: &str) -> JsValue {
 pub(crate) fn function(object: &JsValue, name: &str) -> Option<Function> {
     property(object, name).dyn_into().ok()
 }
+
+/// A property that may be missing, as plain data.
+pub(crate) fn optional<T: DeserializeOwned>(object: &JsValue, name: &str) -> Result<Option<T>> {
+    let value = property(object, name);
+    if value.is_undefined() || value.is_null() { Ok(None) } else { from_js(&value, name).map(Some) }
+}

@@ -22,7 +22,9 @@ impl Progress {
         let Some(callback) = &self.0 else { return };
         let event = Object::new();
         let total = total.map_or(JsValue::NULL, |total| JsValue::from_f64(total as f64));
-        for (key, value) in [("file", JsValue::from_str(file)), ("loaded", JsValue::from_f64(loaded as f64)), ("total", total)] {
+        for (key, value) in
+            [("file", JsValue::from_str(file)), ("loaded", JsValue::from_f64(loaded as f64)), ("total", total)]
+        {
             // A fresh object takes any property.
             let _ = Reflect::set(&event, &key.into(), &value);
         }

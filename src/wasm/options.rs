@@ -4,10 +4,11 @@ use js_sys::Function;
 use serde_json::{Map, Value};
 use wasm_bindgen::JsValue;
 
-use super::convert::{from_js, function, property};
+use super::convert::{from_js, function, optional, property};
 use crate::agent::agent_config::AgentConfig;
 use crate::chat::request::LlmConfig;
 use crate::error::{Error, Result};
+use crate::retrieval::facets::Filter;
 
 /// Where the model's files are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +30,8 @@ pub(crate) struct LoadOptions {
     pub model: ModelPlace,
     /// The endpoint.
     pub llm: Option<LlmConfig>,
+    /// Which pages may answer, for calls that say nothing of it.
+    pub filter: Option<Filter>,
     /// What the agent itself is told; the manifest's own settings come below it.
     pub agent: Map<String, Value>,
     /// The site's filter of questions.
@@ -56,16 +59,19 @@ impl LoadOptions {
             Some(Value::String(folder)) => ModelPlace::Folder(folder),
             Some(_) => return Err(invalid("model", "the address of the model's folder, or null for none, is allowed")),
         };
+        let filter = optional(options, "filter")?;
+        agent.remove("filter");
         let llm = match agent.remove("llm") {
             None | Some(Value::Null) => None,
-            Some(value) => Some(
-                serde_json::from_value::<LlmConfig>(value).map_err(|error| invalid("llm", &error.to_string()))?,
-            ),
+            Some(value) => {
+                Some(serde_json::from_value::<LlmConfig>(value).map_err(|error| invalid("llm", &error.to_string()))?)
+            }
         };
         Ok(Self {
             index,
             model,
             llm,
+            filter,
             agent,
             before: function(&hooks, "before"),
             after: function(&hooks, "after"),

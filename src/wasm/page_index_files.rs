@@ -29,13 +29,10 @@ impl PageIndexFiles {
     /// # Errors
     /// [`Error::Index`].
     pub(crate) async fn open(address: &str, model_place: ModelPlace, progress: &Progress) -> Result<Self> {
-        let fetched = fetch(address, "manifest", None, progress).await.map_err(|reason| unreachable(address, reason))?;
+        let fetched =
+            fetch(address, "manifest", None, progress).await.map_err(|reason| unreachable(address, reason))?;
         let manifest = Manifest::from_bytes(&fetched.bytes.to_vec())?;
-        Ok(Self {
-            manifest: Rc::new(manifest),
-            base: fetched.address.into(),
-            model_place: Rc::new(model_place),
-        })
+        Ok(Self { manifest: Rc::new(manifest), base: fetched.address.into(), model_place: Rc::new(model_place) })
     }
 
     /// What the manifest says.
@@ -77,10 +74,15 @@ impl PageIndexFiles {
         let file = model.file(role)?;
         let folder = match (&*self.model_place, &self.manifest.model_url) {
             (ModelPlace::Folder(folder), _) | (_, Some(folder)) => folder,
-            _ => return Err(Error::Model("neither the manifest nor the option `model` says where its files are".to_owned())),
+            _ => {
+                return Err(Error::Model(
+                    "neither the manifest nor the option `model` says where its files are".to_owned(),
+                ));
+            }
         };
         let folder = format!("{}/", folder.trim_end_matches('/'));
-        let address = resolve(&folder, &self.base).and_then(|folder| resolve(&file.path, &folder)).map_err(Error::Model)?;
+        let address =
+            resolve(&folder, &self.base).and_then(|folder| resolve(&file.path, &folder)).map_err(Error::Model)?;
         let fetched = fetch(&address, name, Some(file.bytes), progress)
             .await
             .map_err(|reason| Error::Model(format!("{address} could not be loaded: {reason}")))?;
@@ -108,9 +110,10 @@ impl PageIndexFiles {
 
 impl IndexFiles for PageIndexFiles {
     async fn text_shard(&self, shard: u32) -> Result<Vec<u8>> {
-        let entry = self.manifest.texts.get(shard as usize).ok_or_else(|| {
-            Error::Index(IndexError::Damaged(format!("the manifest names no text shard {shard}")))
-        })?;
+        let entry =
+            self.manifest.texts.get(shard as usize).ok_or_else(|| {
+                Error::Index(IndexError::Damaged(format!("the manifest names no text shard {shard}")))
+            })?;
         self.entry(entry, "texts", &Progress::default()).await
     }
 }

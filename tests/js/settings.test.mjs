@@ -26,9 +26,9 @@ test("every attribute arrives where the agent expects it", () => {
   });
   assert.deepEqual(settings.options, {
     index: "/i.json", model: null, llm: { endpoint: "/v1", model: "m" }, contact: { url: "/contact", email: undefined },
+    filter: { version: "3" },
   });
   assert.deepEqual(settings.ask, ["One?", "Zwei?"]);
-  assert.deepEqual(settings.filter, { version: "3" });
   assert.equal(settings.worker, false);
   assert.equal(settings.open, true);
 });

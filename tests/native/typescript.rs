@@ -8,6 +8,7 @@ use docent::agent::metrics::Metrics;
 use docent::agent::turn_record::ReaderEvent;
 use docent::chat::request::LlmConfig;
 use docent::policy::policy_config::PolicyConfig;
+use docent::retrieval::facets::Filter;
 use docent::turn::{
     Action, Contact, Failure, FailureKind, FollowUpKind, Handover, Intent, Language, Mode, Offer, Passage, Scores,
     Source, Trace, TraceStep, Turn, Usage,
@@ -180,11 +181,12 @@ fn nothing_of_a_turn_may_be_left_out_and_every_option_may() {
 fn what_load_takes_is_what_the_agent_reads() {
     let types = types();
     let mut stated: BTreeSet<String> = interface(&types, "AgentOptions").into_keys().collect();
-    for own in ["index", "model", "llm", "sink"] {
+    for own in ["index", "model", "llm", "filter", "sink"] {
         assert!(stated.remove(own), "{own} is missing");
     }
     let config = AgentConfig::default();
     assert_eq!(stated, keys(&config), "the fields of AgentOptions");
+    same_fields(&types, "Filter", &Filter::default());
     same_fields(&types, "PolicyConfig", &PolicyConfig::default());
     assert_eq!(members(&types, "AgentOptions", "memory"), keys(&config.memory));
     let mut filter = members(&types, "AgentOptions", "contentFilter");

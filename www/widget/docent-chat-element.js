@@ -91,7 +91,7 @@ export class DocentChatElement extends HTMLElement {
   /** Opens the panel and asks. Resolves with the turn. */
   async ask(text) {
     if (!this.hasAttribute("open")) this.open();
-    const turn = await this.#session.ask(text, { filter: this.#settings.filter });
+    const turn = await this.#session.ask(text);
     if (turn) this.#tell("docent-turn", { turn });
     return turn;
   }

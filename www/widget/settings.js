@@ -31,7 +31,7 @@ export function readAttributes(get) {
   if (get("contact-url") || get("contact-email")) {
     options.contact = { url: text("contact-url"), email: text("contact-email") };
   }
-  if (get("filter")) settings.filter = JSON.parse(get("filter"));
+  if (get("filter")) options.filter = JSON.parse(get("filter"));
   return settings;
 }
 
