@@ -9,6 +9,7 @@ mod native {
     mod grounding;
     mod guidance;
     mod real_llm;
+    mod models;
     mod support;
     mod typescript;
 }

