@@ -12,16 +12,13 @@ use serde_json::{Map, Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader};
 
 use super::chat_client::HttpChatClient;
-use super::eval_policy::{MaybeModel, SystemClock};
-use super::local_index::LocalIndex;
+use super::local_agent::{self, LocalAgent};
 use super::model_files::ModelFolders;
-use super::native_model::NativeModel;
 use super::terminal;
-use crate::agent::{AgentConfig, ChatOptions, ConversationalAgent, Hosts};
+use crate::agent::ChatOptions;
 use crate::chat::request::LlmConfig;
 use crate::error::{Error, Result};
-use crate::host::{IndexFiles, StopSignal};
-use crate::index::manifest::{FileEntry, join};
+use crate::host::StopSignal;
 use crate::turn::{Action, Failure, Source, Turn};
 
 /// Longest line of input, in bytes; the agent's own limit on a message is lower, and says so in a sentence.
@@ -74,26 +71,7 @@ pub struct Args {
     pub json: bool,
 }
 
-type Agent = ConversationalAgent<HttpChatClient, MaybeModel<NativeModel>, LocalFiles, SystemClock>;
-
-/// The text shards in the folder of an index.
-#[derive(Debug)]
-struct LocalFiles {
-    folder: PathBuf,
-    texts: Vec<FileEntry>,
-}
-
-impl IndexFiles for LocalFiles {
-    async fn text_shard(&self, shard: u32) -> Result<Vec<u8>> {
-        let entry = self.texts.get(shard as usize).ok_or_else(|| Error::Input {
-            path: self.folder.display().to_string(),
-            reason: format!("the manifest names no text shard {shard}"),
-        })?;
-        let path = self.folder.join(&entry.path);
-        let bytes = std::fs::read(&path).map_err(|error| unusable(&path, "read", &error))?;
-        join(std::slice::from_ref(entry), vec![bytes])
-    }
-}
+type Agent = LocalAgent<HttpChatClient>;
 
 /// Runs `docent chat`.
 ///
@@ -113,34 +91,17 @@ pub fn run(args: &Args) -> Result<ExitCode> {
 }
 
 fn open(args: &Args) -> Result<Agent> {
-    let local = LocalIndex::open(&args.index)?;
-    let mut warnings = Vec::new();
-    let model = if args.no_model || local.index.vectors().is_none() {
-        None
-    } else {
-        match local.load_model(&ModelFolders::new(args.models_dir.as_deref())) {
-            Ok(model) => Some(model),
-            Err(error) => {
-                warnings.push(format!("searching by words only: {error}"));
-                None
-            }
-        }
-    };
-    let chat = chat_client(args)?;
-    let config = agent_config(args, local.manifest.agent.as_ref())?;
-    let files = LocalFiles { folder: local.folder.clone(), texts: local.manifest.texts.clone() };
-    let hosts = Hosts { chat, embedding: MaybeModel(model), files, clock: SystemClock::default() };
-    let agent = ConversationalAgent::new(config, hosts)?;
-    agent.set_index(local.index);
+    let folders = (!args.no_model).then(|| ModelFolders::new(args.models_dir.as_deref()));
+    let options = Value::Object(agent_options(args)?);
+    let agent = local_agent::open(&args.index, folders.as_ref(), &options, chat_client(args)?, &mut |warning| {
+        eprintln!("warning: {warning}");
+    })?;
     if let Some(path) = &args.session {
         match std::fs::read_to_string(path) {
             Ok(json) => agent.restore(&json)?,
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(unusable(path, "read", &error)),
         }
-    }
-    for warning in warnings {
-        eprintln!("warning: {warning}");
     }
     Ok(agent)
 }
@@ -162,10 +123,9 @@ fn chat_client(args: &Args) -> Result<Option<HttpChatClient>> {
     HttpChatClient::new(config).map(Some)
 }
 
-/// The agent's options: those of the index, those of `--options` over them, the single flags over both.
-fn agent_config(args: &Args, of_index: Option<&Value>) -> Result<AgentConfig> {
-    let mut options = of_index.and_then(Value::as_object).cloned().unwrap_or_default();
-    options.extend(json_object("options", args.options.as_deref())?);
+/// The agent's options that go before those of the index: `--options`, and the single flags over them.
+fn agent_options(args: &Args) -> Result<Map<String, Value>> {
+    let mut options = json_object("options", args.options.as_deref())?;
     for (name, value) in [("assist", &args.assist), ("grounding", &args.grounding)] {
         if let Some(value) = value {
             options.insert(name.to_owned(), value.as_str().into());
@@ -174,7 +134,7 @@ fn agent_config(args: &Args, of_index: Option<&Value>) -> Result<AgentConfig> {
     if let Some(seed) = args.seed {
         options.insert("seed".to_owned(), seed.into());
     }
-    AgentConfig::from_json(Value::Object(options))
+    Ok(options)
 }
 
 fn json_object(name: &str, text: Option<&str>) -> Result<Map<String, Value>> {

@@ -10,7 +10,8 @@ use serde::Serialize;
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::cli::eval_beir::{self, BeirSet, SetReport, Settings};
-use crate::cli::terminal;
+use crate::cli::model_files::ModelFolders;
+use crate::cli::{questions, terminal};
 use crate::error::{Error, Result};
 
 /// Names the folder of the shared data, whose `eval` folder `--all` runs.
@@ -19,7 +20,7 @@ const DATA_VARIABLE: &str = "DOCENT_TESTDATA";
 /// Arguments of `docent eval`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Folders with corpus.jsonl, queries.jsonl and qrels*.tsv.
+    /// Folders with corpus.jsonl, queries.jsonl and qrels*.tsv; or one file of questions (.yml) that is asked of --index.
     #[arg(required_unless_present = "all")]
     pub sets: Vec<PathBuf>,
     /// Runs every set of the folder `eval` under $DOCENT_TESTDATA.
@@ -46,6 +47,9 @@ pub struct Args {
     /// Folder of the cached embeddings; ~/.cache/docent or $DOCENT_CACHE by default.
     #[arg(long, value_name = "DIR")]
     pub cache: Option<PathBuf>,
+    /// What goes with files of questions.
+    #[command(flatten)]
+    pub questions: questions::Args,
 }
 
 /// Runs `docent eval`.
@@ -53,6 +57,11 @@ pub struct Args {
 /// # Errors
 /// [`Error::Input`] when a set cannot be read, [`Error::Model`] when the model cannot be used.
 pub fn run(args: &Args) -> Result<ExitCode> {
+    if let [file] = args.sets.as_slice()
+        && file.extension().is_some_and(|ending| ending == "yml" || ending == "yaml")
+    {
+        return questions::run(file, &args.questions, &ModelFolders::new(Some(&args.models)), args.json);
+    }
     let folders = if args.all { all_sets()? } else { args.sets.clone() };
     let settings = Settings {
         sample: args.sample,

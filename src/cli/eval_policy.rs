@@ -15,7 +15,7 @@ use serde::Serialize;
 
 pub use cases::{Expected, PolicyCase, read_cases};
 
-use super::local_agent::{MaybeModel, NoChat, SystemClock, WholeIndex};
+use super::local_agent::{LocalFiles, MaybeModel, NoChat, SystemClock};
 use super::native_model::NativeModel;
 use super::terminal;
 use crate::agent::{AgentConfig, ChatOptions, ConversationalAgent, Hosts};
@@ -148,8 +148,12 @@ pub async fn judge<E: EmbeddingModel>(
     cases: &[PolicyCase],
     done: &mut dyn FnMut(usize),
 ) -> Result<Vec<Judged>> {
-    let hosts =
-        Hosts { chat: None::<NoChat>, embedding: MaybeModel(model), files: WholeIndex, clock: SystemClock::default() };
+    let hosts = Hosts {
+        chat: None::<NoChat>,
+        embedding: MaybeModel(model),
+        files: LocalFiles::default(),
+        clock: SystemClock::default(),
+    };
     let agent = ConversationalAgent::new(config, hosts)?;
     agent.set_index(index);
     let mut judged = Vec::with_capacity(cases.len());

@@ -2,7 +2,7 @@
 //!
 //! It is the agent of the page, with the same defaults: only its hosts are this machine's.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
@@ -14,9 +14,10 @@ use crate::agent::{AgentConfig, ConversationalAgent, Hosts};
 use crate::chat::message::{ChatReply, ChatRequest};
 use crate::error::{Error, Result};
 use crate::host::{ChatClient, Clock, EmbeddingModel, IndexFiles, StopSignal};
+use crate::index::manifest::{FileEntry, join};
 
 /// The agent over a local index, with the endpoint `C`.
-pub type LocalAgent<C> = ConversationalAgent<C, MaybeModel<NativeModel>, WholeIndex, SystemClock>;
+pub type LocalAgent<C> = ConversationalAgent<C, MaybeModel<NativeModel>, LocalFiles, SystemClock>;
 
 /// Opens the index at `path` and makes an agent over it. `options` go before the options in the index's manifest. The
 /// model is loaded where the index has vectors and `models` is given; when it cannot be had, the agent searches by words
@@ -31,8 +32,7 @@ pub fn open<C: ChatClient>(
     chat: Option<C>,
     warn: &mut dyn FnMut(String),
 ) -> Result<LocalAgent<C>> {
-    let mut local = LocalIndex::open(path)?;
-    local.load_all_texts()?;
+    let local = LocalIndex::open(path)?;
     let model = match models.filter(|_| local.index.vectors().is_some()).map(|folders| local.load_model(folders)) {
         Some(Ok(model)) => Some(model),
         Some(Err(error)) => {
@@ -42,7 +42,8 @@ pub fn open<C: ChatClient>(
         None => None,
     };
     let config = AgentConfig::from_layers(local.manifest.agent.as_ref(), options)?;
-    let hosts = Hosts { chat, embedding: MaybeModel(model), files: WholeIndex, clock: SystemClock::default() };
+    let files = LocalFiles { folder: local.folder, texts: local.manifest.texts };
+    let hosts = Hosts { chat, embedding: MaybeModel(model), files, clock: SystemClock::default() };
     let agent = ConversationalAgent::new(config, hosts)?;
     agent.set_index(local.index);
     Ok(agent)
@@ -58,13 +59,24 @@ impl ChatClient for NoChat {
     }
 }
 
-/// The files of an index that is in memory as a whole.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct WholeIndex;
+/// The text shards in the folder of an index. An index that is in memory as a whole has none.
+#[derive(Debug, Clone, Default)]
+pub struct LocalFiles {
+    folder: PathBuf,
+    texts: Vec<FileEntry>,
+}
 
-impl IndexFiles for WholeIndex {
+impl IndexFiles for LocalFiles {
     async fn text_shard(&self, shard: u32) -> Result<Vec<u8>> {
-        Err(Error::Input { path: format!("text shard {shard}"), reason: "the index holds no texts".to_owned() })
+        let path = self.folder.display();
+        let entry = self.texts.get(shard as usize).ok_or_else(|| Error::Input {
+            path: path.to_string(),
+            reason: format!("the manifest names no text shard {shard}"),
+        })?;
+        let path = self.folder.join(&entry.path);
+        let bytes = std::fs::read(&path)
+            .map_err(|error| Error::Input { path: path.display().to_string(), reason: error.to_string() })?;
+        join(std::slice::from_ref(entry), vec![bytes])
     }
 }
 
