@@ -155,7 +155,10 @@ impl Cutter<'_> {
 
     /// Packs the blocks of a section into texts that fit.
     fn pack(&self, blocks: &[Block]) -> Vec<String> {
-        let parts: Vec<(String, bool)> = blocks.iter().flat_map(|block| self.fitting(block)).collect();
+        // Pages made for several languages or systems repeat a sentence after each of their tabs.
+        let is_new = |(at, block): &(usize, &Block)| !matches!(block, Block::Text(_)) || !blocks[..*at].contains(block);
+        let blocks = blocks.iter().enumerate().filter(is_new).map(|(_, block)| block);
+        let parts: Vec<(String, bool)> = blocks.flat_map(|block| self.fitting(block)).collect();
         let sizes: Vec<usize> = parts.iter().map(|(text, _)| self.count(text) + SEAM_TOKENS).collect();
         let total: usize = sizes.iter().sum();
         // Equal shares instead of full chunks and a small rest.

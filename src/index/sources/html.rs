@@ -247,6 +247,9 @@ fn is_skipped(element: ElementRef<'_>) -> bool {
     if name == "aside" && is_mostly_links(element) {
         return true;
     }
+    if matches!(name, "div" | "ul" | "ol" | "p") && leads_only_into_this_page(element) {
+        return true;
+    }
     if matches!(name, "html" | "body" | "main" | "article") || is_heading(name) {
         return false;
     }
@@ -282,6 +285,26 @@ fn is_mostly_links(element: ElementRef<'_>) -> bool {
     let all: usize = element.text().map(|text| text.trim().len()).sum();
     let linked: usize = element.select(&selector("a")).flat_map(|a| a.text()).map(|text| text.trim().len()).sum();
     linked * 2 > all
+}
+
+/// Whether an element is nothing but two or more links to places of the same page: a table of contents, or tabs.
+fn leads_only_into_this_page(element: ElementRef<'_>) -> bool {
+    let mut links = 0;
+    for node in element.descendants() {
+        if let Some(text) = node.value().as_text() {
+            let in_link = node.ancestors().filter_map(ElementRef::wrap).any(|around| around.value().name() == "a");
+            if !in_link && text.chars().any(char::is_alphanumeric) {
+                return false;
+            }
+        } else if let Some(child) = ElementRef::wrap(node) {
+            match child.value().name() {
+                "a" if child.attr("href").is_some_and(|href| href.starts_with('#')) => links += 1,
+                "a" | "pre" | "img" | "table" => return false,
+                _ => {}
+            }
+        }
+    }
+    links >= 2
 }
 
 /// Turns a tree into blocks.
@@ -433,6 +456,8 @@ impl BlockReader {
         self.flush();
         let text = inline(element);
         let (text, explicit) = if self.anchors.is_some() { explicit_anchor(&text) } else { (text, None) };
+        // A mark that refers to a footnote is no part of the title.
+        let text = text.trim_end_matches([' ', '*', '†']).to_owned();
         if text.is_empty() {
             return;
         }
@@ -676,4 +701,101 @@ fn tidy(text: &str) -> String {
 /// A selector that is known to be right.
 fn selector(text: &str) -> Selector {
     Selector::parse(text).expect("every call names a constant, which the tests parse")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(html: &str, expected: &str) {
+        let text: Vec<String> = read(html).blocks.iter().map(Block::to_markdown).collect();
+        assert_eq!(text.join("\n\n"), expected);
+    }
+
+    #[test]
+    fn constant_selectors_parse() {
+        MAIN.iter().for_each(|place| drop(selector(place)));
+    }
+
+    #[test]
+    fn only_the_main_content_counts() {
+        check(
+            "<html><head><title>Page | Site</title></head><body><nav>Menu</nav><header>Site</header><div class=\"cookie-banner\">We use cookies</div>\
+             <main><nav class=\"breadcrumb\">Home</nav><article><h1 id=\"t\">Title<a class=\"headerlink\" href=\"#t\">¶</a></h1><p>Text.</p>\
+             <div data-docent-ignore>no</div><p data-pagefind-ignore=\"all\">no</p><p data-docent-ignore=\"false\">yes</p></article>\
+             <aside><a href=\"/a\">Related</a></aside></main><footer>© Us</footer></body></html>",
+            "# Title\n\nText.\n\nyes",
+        );
+    }
+
+    #[test]
+    fn a_page_without_landmarks_is_read_whole() {
+        check("<body><h1>T</h1><p>One</p>loose<div>Two<br>lines</div></body>", "# T\n\nOne\n\nloose\n\nTwo\nlines");
+        check(
+            "<body><article><p>Teaser</p></article><div class=\"main\"><p>The long text of the page that matters, which is far longer than any teaser could be.</p></div></body>",
+            "Teaser\n\nThe long text of the page that matters, which is far longer than any teaser could be.",
+        );
+    }
+
+    #[test]
+    fn facts_come_from_the_head() {
+        let page = read(
+            "<html lang=\"zh-CN\"><head><title>安装 | 站点</title><meta name=\"keywords\" content=\"a, b\"><meta name=\"docsearch:version\" content=\"2.4\">\
+             <meta property=\"article:modified_time\" content=\"2025-01-31T00:00:00Z\"></head><body><p>x</p></body></html>",
+        );
+        assert_eq!(page.facts.title.as_deref(), Some("安装"));
+        assert_eq!(page.facts.tags, ["a", "b"]);
+        assert_eq!((page.facts.version.as_deref(), page.facts.date.as_deref()), (Some("2.4"), Some("2025-01-31")));
+        assert_eq!(read("<meta name=robots content=noindex><p>x</p>").facts.left_out, Some("marked noindex"));
+        assert_eq!(read("<meta http-equiv=refresh content='0; url=/'>").facts.left_out, Some("a redirect"));
+    }
+
+    #[test]
+    fn anchors_are_ids_of_the_page_only() {
+        let page = read(
+            "<body><h2 id=a>A</h2><section id=b><h2>B</h2></section><h2><a name=c></a>C</h2><a id=d></a><h2>D</h2><h2>E</h2>\
+             <dl><dt class=\"sig\" id=\"m.f\">f(x)</dt><dd>Does.</dd></dl></body>",
+        );
+        let anchors: Vec<Option<&str>> = page
+            .blocks
+            .iter()
+            .filter_map(|block| match block {
+                Block::Heading { anchor, .. } => Some(anchor.as_deref()),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(anchors, [Some("a"), Some("b"), Some("c"), Some("d"), None, Some("m.f")]);
+    }
+
+    #[test]
+    fn code_keeps_its_lines_and_language() {
+        check(
+            "<div class=\"language-js\"><button class=\"copy\">Copy</button><span class=\"lang\">js</span><pre><code><span>a()</span>\n<span>  b()</span>\n</code></pre></div>",
+            "```js\na()\n  b()\n```",
+        );
+        check("<pre><code><span>a</span><br><span>b</span><br></code></pre>", "```\na\nb\n```");
+        check(
+            "<table class=\"highlighttable\"><tr><td class=\"linenos\"><pre>1\n2</pre></td><td class=\"code\"><div class=\"highlight\"><pre>x\ny</pre></div></td></tr></table>",
+            "```\nx\ny\n```",
+        );
+    }
+
+    #[test]
+    fn tables_are_lines_of_markdown() {
+        check(
+            "<table><tr><th>k</th><th>v</th></tr><tr><td>a</td><td><ul><li>x</li><li>y</li></ul></td></tr></table>",
+            "| k | v |\n| --- | --- |\n| a | - x - y |",
+        );
+        check("<table><tr><td>only</td></tr></table>", "| only |");
+    }
+
+    #[test]
+    fn odd_input_never_panics() {
+        for html in
+            ["", "<", "<p", "<table><tr><th>", "<pre></pre>", "<h1></h1>", "<ul><li>", "\u{0}", "<li><pre>x</pre>"]
+        {
+            let _ = read(html);
+        }
+    }
 }

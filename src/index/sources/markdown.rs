@@ -170,6 +170,7 @@ fn plain_markdown(text: &str, context: &MarkdownContext<'_>, unknown: &mut BTree
     let mut bodies: Vec<usize> = Vec::new();
     // A MyST directive: what closes it, and whether its content is dropped.
     let mut directive: Option<Directive> = None;
+    let is_vue = is_vue_page(text);
     for line in text.lines() {
         let line = placeholders(line, fences.open.is_some(), context.variables, unknown);
         let line = dedent_body(&line, &mut bodies);
@@ -204,8 +205,34 @@ fn plain_markdown(text: &str, context: &MarkdownContext<'_>, unknown: &mut BTree
                 out.push_str(&line);
                 out.push('\n');
             }
+            Place::Text if is_vue => text_line(&without_interpolations(&line), &mut bodies, &mut out),
             Place::Text => text_line(&line, &mut bodies, &mut out),
         }
+    }
+    out
+}
+
+/// Whether a page runs as a Vue component: then `{{ … }}` in its text is computed in the browser, and means nothing here.
+fn is_vue_page(text: &str) -> bool {
+    let mut fences = Fences::default();
+    text.lines().any(|line| !fences.is_code(line) && line.starts_with("<script"))
+}
+
+/// A text line without `{{ … }}` outside of backticks.
+fn without_interpolations(line: &str) -> String {
+    let mut out = String::new();
+    for (i, part) in line.split('`').enumerate() {
+        if i > 0 {
+            out.push('`');
+        }
+        let mut part = part.to_owned();
+        while i % 2 == 0
+            && let Some(start) = part.find("{{")
+        {
+            let Some(length) = part[start..].find("}}") else { break };
+            part.replace_range(start..start + length + 2, "");
+        }
+        out.push_str(&part);
     }
     out
 }
@@ -475,5 +502,142 @@ impl Directive {
         let trimmed = line.trim();
         self.options = self.options && trimmed.starts_with(':') && !trimmed.starts_with(":::");
         self.dropped || self.options
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_with(source: &str, is_mdx: bool, anchors: AnchorStyle) -> MarkdownPage {
+        let variables = BTreeMap::from([("var.version".to_owned(), "2.4".to_owned())]);
+        let include = |path: &str| (path == "part.md").then(|| "---\ntitle: x\n---\nIncluded **text**.\n".to_owned());
+        read(source, is_mdx, &MarkdownContext { anchors, variables: &variables, include: &include })
+    }
+
+    #[track_caller]
+    fn check(source: &str, expected: &str) {
+        let page = read_with(source, false, AnchorStyle::Github);
+        let text: Vec<String> = page.blocks.iter().map(Block::to_markdown).collect();
+        assert_eq!(text.join("\n\n"), expected, "{source}");
+    }
+
+    #[test]
+    fn markup_goes_and_text_stays() {
+        check(
+            "# Title\n\nSome *soft* and **hard** text with `code` and a [link](https://x.org \"t\").\n\n![a picture](x.png)\n",
+            "# Title\n\nSome soft and hard text with `code` and a link.\n\na picture",
+        );
+        check("第一行\n第二行 English\nline\n", "第一行第二行 English line");
+        check("- one\n- two\n  - nested\n\n1. first\n2. second\n", "- one\n- two\n  - nested\n\n1. first\n2. second");
+        check("| a | b |\n|---|---|\n| `x\\|y` | 2 |\n", "| a | b |\n| --- | --- |\n| `x\\|y` | 2 |");
+        check("text<!-- a comment -->\n\n<style>\n.a {}\n</style>\n", "text");
+    }
+
+    #[test]
+    fn html_inside_of_markdown_is_read_as_shown() {
+        check(
+            "<div class=\"note\">\n\nA **note**.\n\n</div>\n\n<table><thead><tr><th>k</th></tr></thead><tbody><tr><td><code>v</code></td></tr></tbody></table>\n",
+            "A note.\n\n| k |\n| --- |\n| `v` |",
+        );
+        check("<details><summary>More</summary>\n\nHidden text.\n\n</details>\n", "More\n\nHidden text.");
+        check(
+            "<div class=\"tabs\">\n  <a href=\"#python\">Python</a>\n  <a href=\"#java\">Java</a>\n</div>\n\nText with [one](#a).\n",
+            "Text with one.",
+        );
+    }
+
+    #[test]
+    fn containers_and_admonitions_keep_their_text() {
+        check("::: tip Mind this\nText.\n:::\n\n:::warning\nMore.\n:::\n", "Mind this\n\nText.\n\nMore.");
+        check(":::note[A title]\nText.\n:::\n", "A title\n\nText.");
+        check(
+            "!!! note \"Title\"\n    Body text.\n\n    ```sh\n    make\n    ```\n\nAfter.\n",
+            "Title\n\nBody text.\n\n```sh\nmake\n```\n\nAfter.",
+        );
+        check(
+            "=== \"Linux\"\n\n    Use apt.\n\n=== \"macOS\"\n\n    Use brew.\n",
+            "Linux\n\nUse apt.\n\nmacOS\n\nUse brew.",
+        );
+        check("> [!WARNING]\n> Careful.\n", "Careful.");
+        check("```{note} Title\n:class: x\nText.\n```\n\n```{toctree}\na\nb\n```\n", "Title\n\nText.");
+    }
+
+    #[test]
+    fn what_generators_put_into_code_blocks_goes() {
+        check(
+            "```js{1,3} [config.js]\na() // [!code focus]\n// highlight-next-line\nb()\n```\n",
+            "```js\na()\nb()\n```",
+        );
+        check("```ts:line-numbers {1}\nx\n```\n", "```ts\nx\n```");
+        check("````md\n```js\n{{ kept }} ::: tip\n```\n````\n", "````md\n```js\n{{ kept }} ::: tip\n```\n````");
+    }
+
+    #[test]
+    fn placeholders_includes_and_shortcodes_are_filled_or_go() {
+        check(
+            "{{part.md}}\n\n{{tab}}\n\nversion {{var.version}}, {{ var.other_name }}\n",
+            "Included text.\n\nversion 2.4, other_name",
+        );
+        check("```\nget v{{var.version}} {{var.other}}\n```\n", "```\nget v2.4 <other>\n```");
+        check("{% raw %}Text{% endraw %} {{< note >}}more{{< /note >}} `{{< kept >}}`\n", "Text more `{{< kept >}}`");
+        check("<script setup>\nimport x from 'y'\n</script>\n\nValue: {{ x }} and `{{ y }}`\n", "Value: and `{{ y }}`");
+        check("Mustaches {{ stay }} without a script\n", "Mustaches {{ stay }} without a script");
+        let page = read_with("{{var.a}} {{var.b}}\n{{part.md}}\n", false, AnchorStyle::Github);
+        assert_eq!(page.unknown_variables.len(), 2);
+        assert!(page.included.contains("part.md"));
+    }
+
+    #[test]
+    fn headings_get_the_anchors_that_they_name_or_the_generators_rule() {
+        let page = read_with(
+            "# Title\n\n## One {#first}\n\n## First\n\n## 快速开始\n\n## `code()` & <Badge text=\"new\" />\n\n## 快速开始\n\n## Note \\*\\* {#n}\n",
+            false,
+            AnchorStyle::Github,
+        );
+        let anchors: Vec<(&str, Option<&str>)> = page
+            .blocks
+            .iter()
+            .filter_map(|block| match block {
+                Block::Heading { text, anchor, .. } => Some((text.as_str(), anchor.as_deref())),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(
+            anchors,
+            [
+                ("Title", Some("title")),
+                ("One", Some("first")),
+                ("First", Some("first-1")),
+                ("快速开始", Some("快速开始")),
+                ("code() &", Some("code-")),
+                ("快速开始", Some("快速开始-1")),
+                ("Note", Some("n")),
+            ]
+        );
+    }
+
+    #[test]
+    fn odd_input_never_panics() {
+        for source in [
+            "",
+            "---",
+            "{{",
+            "{{}}",
+            "```",
+            "``` {",
+            ":::",
+            "!!!",
+            "=== \"",
+            "> [!",
+            "<div",
+            "`{{ `",
+            "# {#",
+            "{% include",
+            "\u{feff}#",
+        ] {
+            let _ = read_with(source, false, AnchorStyle::Github);
+            let _ = read_with(source, true, AnchorStyle::Vitepress);
+        }
     }
 }
