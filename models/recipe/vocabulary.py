@@ -7,8 +7,8 @@ The rule, in the order in which it is asked:
 3. a piece with any other character than Latin letters, symbols, punctuation, emoji, full-width forms and Han goes;
 4. a piece with Han characters, or without any letter, stays;
 5. of the rest, which is words and parts of words of a hundred languages in Latin letters, those stay that English uses:
-   parts of at most three ASCII letters, and pieces whose use, summed over a list of English words with their
-   frequencies, reaches `MIN_USE`.
+   parts of at most three ASCII letters, pieces whose use, summed over a list of English words with their frequencies,
+   reaches `MIN_USE`, and whole words of the list in any capitals (`MySQL`, `GitHub`) that reach `MIN_WORD_USE`.
 
 A piece that goes leaves its text to the smaller pieces. The ids are renumbered in the old order.
 """
@@ -35,8 +35,8 @@ LETTER = re.compile(r"[A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f]")
 WORD_START = "▁"
 # The share of running English words that use a piece, below which the piece goes.
 MIN_USE = 3e-8
-# A word inside an identifier or after a sign has no mark of a word start: `--config`, `_type`.
-MIN_INNER_USE = 1e-6
+# The same for a piece that is a word by itself, also inside an identifier or after a sign (`--config`, `_type`).
+MIN_WORD_USE = 3e-7
 MAX_PART_LETTERS = 3
 # How often a word is met as it is, capitalized (headings, names, starts of sentences), and in capitals (constants).
 FORMS = ((str, 1.0), (str.capitalize, 0.2), (str.upper, 0.05))
@@ -47,25 +47,22 @@ SCORE_DIGITS = 3
 def english_words(path: Path):
     """The words of wordfreq's list with their frequencies; bucket i of the file holds the words of 10^(-i/100)."""
     buckets = msgpack.unpackb(gzip.decompress(path.read_bytes()))
-    return [(word, 10 ** (-i / 100)) for i, bucket in enumerate(buckets[1:]) for word in bucket if CHARACTERS.fullmatch(word)]
+    listed = ((word, 10 ** (-i / 100)) for i, bucket in enumerate(buckets[1:]) for word in bucket)
+    return {word: frequency for word, frequency in listed if CHARACTERS.fullmatch(word)}
 
 
 def uses(tokenizer: Tokenizer, words):
-    """For each id, the frequencies of the words that it is part of, at the start of a word and inside."""
-    start, inner = defaultdict(float), defaultdict(float)
+    """For each id, the summed frequencies of the words that it is part of."""
+    sums = defaultdict(float)
     for form, share in FORMS:
-        texts = [form(word) for word, _ in words]
-        for (word, frequency), encoding in zip(words, tokenizer.encode_batch(texts, add_special_tokens=False)):
+        encodings = tokenizer.encode_batch([form(word) for word in words], add_special_tokens=False)
+        for frequency, encoding in zip(words.values(), encodings):
             for id in encoding.ids:
-                start[id] += frequency * share
-        for (_, frequency), text in zip(words, texts):
-            id = tokenizer.token_to_id(text)
-            if id is not None:
-                inner[id] += frequency * share
-    return start, inner
+                sums[id] += frequency * share
+    return sums
 
 
-def kept(id, piece, start, inner):
+def kept(id, piece, words, sums):
     """The rule at the head of this file."""
     if id < SPECIAL:
         return True
@@ -77,15 +74,16 @@ def kept(id, piece, start, inner):
     if HAN.search(piece) or not LETTER.search(piece):
         return True
     short = len(text) <= MAX_PART_LETTERS and text.isascii()
-    return short or start[id] >= MIN_USE or inner[id] >= MIN_INNER_USE
+    return short or sums[id] >= MIN_USE or words.get(text.lower(), 0) >= MIN_WORD_USE
 
 
-def cut(tokenizer_json: Path, words: Path, output: Path):
+def cut(tokenizer_json: Path, word_list: Path, output: Path):
     """Writes the smaller tokenizer; gives the old ids of what stays, in order."""
     description = json.loads(tokenizer_json.read_text(encoding="utf-8"))
     pieces = description["model"]["vocab"]
-    start, inner = uses(Tokenizer.from_file(str(tokenizer_json)), english_words(words))
-    keep = [id for id, (piece, _) in enumerate(pieces) if kept(id, piece, start, inner)]
+    words = english_words(word_list)
+    sums = uses(Tokenizer.from_file(str(tokenizer_json)), words)
+    keep = [id for id, (piece, _) in enumerate(pieces) if kept(id, piece, words, sums)]
     description["model"]["vocab"] = [[pieces[id][0], round(pieces[id][1], SCORE_DIGITS)] for id in keep]
     description["added_tokens"] = [token for token in description["added_tokens"] if token["content"] != "<mask>"]
     for token in description["added_tokens"]:
