@@ -80,7 +80,7 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> TurnRun<'_, '_, 
             Findings::default()
         } else {
             let depth = self.policy.top_k * SEARCH_DEPTH;
-            self.search(&question.query, &question.terms, depth).await
+            self.search(&question.query, depth).await
         };
         if let Some((name, value)) = facet {
             let fitting: Vec<Passage> =

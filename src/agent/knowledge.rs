@@ -14,7 +14,6 @@ use crate::relevance::related_pages::{RelatedPage, related_pages};
 use crate::retrieval::analyzer::{Analyzer, fold};
 use crate::retrieval::search_index::{MOST_RESULTS, SearchIndex, SearchRequest, SearchResponse};
 use crate::turn::{Language, Mode, Passage, Scores};
-use crate::understanding::Vocabulary;
 
 /// Times that texts are fetched for one search; each may change which passages stand on top.
 const MOST_FETCHES: usize = 3;
@@ -41,35 +40,11 @@ impl Default for Findings {
     }
 }
 
-/// The words of the index, for understanding.
-pub(super) struct IndexVocabulary<'a>(pub(super) Option<&'a SearchIndex>);
-
-impl Vocabulary for IndexVocabulary<'_> {
-    fn idf(&self, term: &str) -> Option<f32> {
-        let index = self.0?;
-        let tokens = index.analyzer().analyze(term);
-        // Of a term that the index cuts into several, the rarest part tells how rare it is.
-        let known = tokens.iter().filter_map(|token| idf_of(index, &token.term));
-        known.reduce(f32::max)
-    }
-
-    fn is_title(&self, phrase: &str) -> bool {
-        let Some(index) = self.0 else { return false };
-        let wanted = fold(phrase.trim()).into_owned();
-        !wanted.is_empty()
-            && index.documents().iter().any(|document| {
-                let title = fold(&document.title).into_owned();
-                title == wanted
-                    || title.split([':', '-', '|', '：', '—', '·']).next().is_some_and(|name| name.trim() == wanted)
-            })
-    }
-}
-
 /// The weight of an analyzed term; `None` where the index does not hold it.
 fn idf_of(index: &SearchIndex, term: &str) -> Option<f32> {
     let lexical = index.lexical();
     let number = lexical.terms().find(term)?;
-    Some(lexical.idf(lexical.chunks_with(number as usize)))
+    Some(lexical.idf(lexical.chunks_with(number)))
 }
 
 /// Whether a model's embeddings can be searched in an index.
@@ -79,18 +54,12 @@ pub(super) fn is_hybrid(index: &SearchIndex, model: Option<&str>) -> bool {
 
 impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> TurnRun<'_, '_, C, E, F, K> {
     /// Searches, and fetches the texts that the best passages need.
-    pub(super) async fn search(&mut self, query: &str, terms: &[(String, f32)], depth: usize) -> Findings {
+    pub(super) async fn search(&mut self, query: &str, depth: usize) -> Findings {
         let embedding = self.embedding(query).await;
         let model = embedding.as_ref().and_then(|_| self.agent.hosts.embedding.model_id());
-        // Carried terms stand behind the question: the lexical leg reads them, the embedding is that of the question.
-        let mut words = query.to_owned();
-        for (term, _) in terms {
-            words.push(' ');
-            words.push_str(term);
-        }
         let mut failed: Vec<u32> = Vec::new();
         for fetches in 0.. {
-            let Some(response) = self.search_once(&words, embedding.as_deref(), depth) else {
+            let Some(response) = self.search_once(query, embedding.as_deref(), depth) else {
                 return Findings::default();
             };
             let needed: Vec<u32> =
@@ -206,7 +175,7 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> TurnRun<'_, '_, 
 
     /// The passages of a page that the question did not find: those that match it best, else the start of the page.
     pub(super) async fn search_page(&mut self, query: &str, document: &str) -> Findings {
-        let mut findings = self.search(query, &[], MOST_RESULTS).await;
+        let mut findings = self.search(query, MOST_RESULTS).await;
         findings.passages.retain(|passage| passage.document == document);
         if findings.passages.is_empty() {
             let shards = {

@@ -146,8 +146,6 @@ pub(super) struct Question {
     pub(super) intent: Option<Intent>,
     pub(super) message: String,
     pub(super) query: String,
-    /// Terms searched beside the query, with their weights.
-    pub(super) terms: Vec<(String, f32)>,
     /// The query was completed from the conversation.
     pub(super) carried: bool,
     /// The choice that continues an earlier question.
@@ -307,7 +305,7 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> TurnRun<'_, '_, 
         let mut understanding = {
             let session = self.agent.session.borrow();
             let index = self.agent.index.borrow();
-            let vocabulary = super::knowledge::IndexVocabulary(index.as_ref());
+            let vocabulary = crate::understanding::IndexVocabulary::of(index.as_ref());
             self.history = session
                 .memory
                 .unfolded()
@@ -419,7 +417,6 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> TurnRun<'_, '_, 
             intent: Some(understanding.intent),
             message: self.message.clone(),
             query: query.text.clone(),
-            terms: query.terms.clone(),
             carried: !query.carried.is_empty() || understanding.follow_up.is_some(),
             asked_human: understanding.signals.wants_human,
             follow_up: understanding.follow_up.map(|follow_up| follow_up.kind),
@@ -433,7 +430,7 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> TurnRun<'_, '_, 
         let mut query = {
             let session = self.agent.session.borrow();
             let index = self.agent.index.borrow();
-            let vocabulary = super::knowledge::IndexVocabulary(index.as_ref());
+            let vocabulary = crate::understanding::IndexVocabulary::of(index.as_ref());
             QueryRewriter::default().rewrite(&self.message, understanding, &session.memory, &vocabulary)
         };
         if !matches!(path, Path::Question) {
@@ -449,7 +446,7 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> TurnRun<'_, '_, 
         self.step(
             "rewrite",
             since,
-            json!({ "query": query.text, "changed": query.changed, "carried": query.carried, "terms": query.terms, "reason": query.reason }),
+            json!({ "query": query.text, "changed": query.changed, "carried": query.carried, "reason": query.reason }),
         );
         query
     }

@@ -392,6 +392,9 @@ mod tests {
         fn idf(&self, _term: &str) -> Option<f32> {
             None
         }
+        fn max_idf(&self) -> f32 {
+            0.0
+        }
         fn is_title(&self, phrase: &str) -> bool {
             ["故宫", "百雅轩798艺术中心", "teleport"].contains(&phrase.to_lowercase().as_str())
         }

@@ -11,7 +11,7 @@ use super::lexicon::{en, zh};
 use super::phrases::{holds, normalize, strip};
 use super::vocabulary::NoVocabulary;
 use crate::dialogue::{DialogueState, EntityKind};
-use crate::turn::{FollowUpKind, is_han};
+use crate::turn::FollowUpKind;
 
 /// How a message works on the previous answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -121,21 +121,28 @@ pub fn refers_back(message: &str) -> Option<usize> {
 
 /// The byte offset of the first Chinese pronoun.
 fn chinese_pronoun(message: &str) -> Option<usize> {
-    if !message.chars().any(is_han) {
-        return None;
-    }
+    chinese_pronouns(message).first().map(|(at, _)| *at)
+}
+
+/// The Chinese pronouns of a message with their byte offsets, in order: no "其他", no "应该".
+#[must_use]
+pub fn chinese_pronouns(message: &str) -> Vec<(usize, &'static str)> {
     let mut covered: Vec<(usize, usize)> = Vec::new();
     for word in zh::NO_PRONOUNS {
         covered.extend(message.match_indices(word).map(|(at, _)| (at, at + word.len())));
     }
-    let free = |at: usize, word: &str| {
-        // "有这个选项的话" is fine, but "那个" of "哪个" is not there; a demonstrative counts anywhere.
-        covered.iter().all(|(start, end)| at + word.len() <= *start || *end <= at)
-    };
-    zh::PRONOUNS
-        .iter()
-        .flat_map(|word| message.match_indices(word).filter(|(at, _)| free(*at, word)).map(|(at, _)| at))
-        .min()
+    let mut found: Vec<(usize, &'static str)> = Vec::new();
+    // The longest first: "它们" before "它".
+    for word in zh::PRONOUNS {
+        for (at, _) in message.match_indices(word) {
+            if covered.iter().all(|(start, end)| at + word.len() <= *start || *end <= at) {
+                covered.push((at, at + word.len()));
+                found.push((at, word));
+            }
+        }
+    }
+    found.sort_unstable();
+    found
 }
 
 /// The byte offsets of the English pronouns that refer back: no "it" of "is it possible to", no "that" of a clause.

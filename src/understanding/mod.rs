@@ -24,7 +24,7 @@ pub use intent_router::IntentRouter;
 pub use query_rewriter::{QueryRewriter, StandaloneQuery};
 pub use selection::Selection;
 pub use signals::Signals;
-pub use vocabulary::{NoVocabulary, Vocabulary};
+pub use vocabulary::{IndexVocabulary, NoVocabulary, Vocabulary};
 
 /// What a message means.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -259,3 +259,69 @@ pub const EMPTY: [&str; 68] = [
     "need", "want", "have", "got", "problem", "problems", "issue", "issues", "question", "questions", "trouble",
     "something", "wrong", "not", "work", "working", "works", "doesn't", "fix", "here", "now", "just", "thing",
 ];
+
+/// Words that frame a question in front of what it is about.
+pub const FRAME: [&str; 67] = [
+    "how", "what", "why", "when", "where", "which", "who", "whose", "ok", "okay", "so", "and", "but", "then", "now", "hi",
+    "hello", "hey", "please", "can", "could", "would", "should", "tell", "me", "us", "about", "explain", "describe", "show",
+    "give", "know", "want", "need", "like", "there", "any", "some", "the", "a", "an", "way", "best", "possible", "it", "if",
+    "more", "i'm", "trying", "help", "with", "to", "kind", "of", "type", "sort", "many", "much", "long", "often", "i'd",
+    "name", "meaning", "purpose", "also", "actually", "exactly",
+];
+
+/// Auxiliary verbs and their short forms.
+pub const AUXILIARIES: [&str; 40] = [
+    "is", "are", "was", "were", "be", "been", "am", "do", "does", "did", "has", "have", "had", "can", "could", "will", "would",
+    "should", "shall", "may", "might", "must", "isn't", "aren't", "wasn't", "weren't", "don't", "doesn't", "didn't", "can't",
+    "couldn't", "won't", "wouldn't", "shouldn't", "haven't", "hasn't", "what's", "how's", "where's", "who's",
+];
+
+/// Verbs that stand behind the subject of a question: they end it.
+pub const VERBS: [&str; 70] = [
+    "work", "works", "support", "supports", "need", "needs", "require", "requires", "use", "uses", "used", "run", "runs",
+    "mean", "means", "return", "returns", "expand", "expands", "handle", "handles", "make", "makes", "take", "takes", "get",
+    "gets", "accept", "accepts", "compare", "compares", "differ", "differs", "allow", "allows", "store", "stores", "stored",
+    "happen", "happens", "happened", "come", "comes", "go", "goes", "look", "looks", "become", "becomes", "fail", "fails",
+    "change", "changes", "contain", "contains", "include", "includes", "provide", "provides", "supported", "released",
+    "called", "located", "installed", "created", "started", "affect", "affects", "apply", "applies",
+];
+
+/// Words that end the phrase that a question is about.
+pub const STOPS: [&str; 42] = [
+    "in", "on", "at", "for", "from", "with", "without", "using", "via", "when", "while", "if", "that", "which", "so", "to",
+    "by", "into", "as", "after", "before", "instead", "because", "through", "inside", "between", "during", "where", "who",
+    "how", "of", "than", "like", "under", "over", "until", "but", "whether", "then", "not", "myself", "again",
+];
+
+/// Prepositions that open a fragment: "and on Windows?"
+pub const PREPOSITIONS: [&str; 18] = [
+    "on", "in", "for", "with", "without", "from", "at", "under", "inside", "via", "using", "through", "behind", "during",
+    "after", "before", "as", "by",
+];
+
+/// Words behind which "her" is no possessive.
+pub const FUNCTION_WORDS: [&str; 34] = [
+    "a", "an", "the", "to", "in", "on", "at", "for", "with", "from", "as", "and", "or", "by", "of", "about", "after", "before",
+    "when", "during", "into", "if", "that", "than", "because", "while", "but", "so", "up", "out", "off", "again", "too",
+    "not",
+];
+
+/// Words that ask for one of two.
+pub const COMPARING: [&str; 13] = [
+    "better", "faster", "slower", "difference", "differences", "differ", "cheaper", "safer", "simpler", "prefer", "best",
+    "easier", "smaller",
+];
+
+/// General nouns, verbs and adjectives of documentation: a question made of them alone asks about the topic.
+pub const GENERAL: [&str; 109] = [
+    "setting", "default", "option", "limit", "limitation", "price", "pricing", "cost", "requirement", "prerequisite", "version",
+    "step", "component", "feature", "advantage", "disadvantage", "benefit", "drawback", "difference", "syntax", "performance",
+    "size", "format", "license", "alternative", "effect", "parameter", "argument", "value", "type", "method", "property",
+    "properties", "main", "supported", "required", "optional", "available", "recommended", "minimum", "maximum", "latest",
+    "current", "stable", "free", "install", "installation", "uninstall", "configure", "configuration", "config", "upgrade",
+    "update", "downgrade", "disable", "enable", "test", "testing", "debug", "deploy", "deployment", "usage", "common",
+    "mistake", "pitfall", "practice", "command", "flag", "file", "folder", "directory", "path", "location", "name", "log",
+    "output", "input", "return", "work", "long", "cause", "reason", "happened", "fast", "slow", "safe", "secure", "stop",
+    "restart", "verify", "troubleshoot", "customize", "customise", "exist", "support", "code", "language", "platform", "range",
+    "unit", "order", "rule", "scope", "warning", "side", "overview", "purpose", "compatible", "compatibility"
+];
