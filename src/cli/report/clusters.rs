@@ -12,7 +12,7 @@ use crate::relevance::context_relevance::content_words;
 use crate::retrieval::analyzer::{Analyzer, WordList};
 
 /// Similarity from which groups are joined, 0..=1.
-const JOIN: f32 = 0.3;
+const JOIN: f32 = 0.33;
 /// Questions that are compared with each other; further ones join the group that is nearest.
 const MOST_COMPARED: usize = 400;
 /// Words in the name of a group.
@@ -88,12 +88,12 @@ fn rarity(terms: &[BTreeSet<String>]) -> BTreeMap<String, f32> {
     counts.into_iter().map(|(term, count)| (term, (1.0 + terms.len() as f32 / count as f32).ln())).collect()
 }
 
-/// Common weight as a share of all weight, 0..=1.
+/// Common weight as a share of the weight of both (Dice), 0..=1.
 fn similarity(a: &BTreeSet<String>, b: &BTreeSet<String>, rarity: &BTreeMap<String, f32>) -> f32 {
     let weight = |term: &String| rarity.get(term).copied().unwrap_or(1.0);
     let shared: f32 = a.intersection(b).map(weight).sum();
-    let all: f32 = a.union(b).map(weight).sum();
-    if all > 0.0 { shared / all } else { 0.0 }
+    let both: f32 = a.iter().chain(b).map(weight).sum();
+    if both > 0.0 { 2.0 * shared / both } else { 0.0 }
 }
 
 fn group(terms: &[BTreeSet<String>], rarity: &BTreeMap<String, f32>) -> Vec<Vec<usize>> {
