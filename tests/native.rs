@@ -10,6 +10,7 @@ mod native {
     mod guidance;
     mod real_llm;
     mod models;
+    mod recovery;
     mod support;
     mod typescript;
 }

@@ -235,12 +235,13 @@ impl ActionExecutor<'_> {
     }
 }
 
-/// The sources of a reply, numbered from 1.
+/// The sources of a reply, numbered from 1: the passages whose numbers are in `cited`, or all where nothing is cited.
 #[must_use]
-pub fn sources(passages: &[Passage]) -> Vec<Source> {
+pub fn sources(passages: &[Passage], cited: &[usize]) -> Vec<Source> {
     passages
         .iter()
         .enumerate()
+        .filter(|(at, _)| cited.is_empty() || cited.contains(&(at + 1)))
         .map(|(at, passage)| Source {
             n: at + 1,
             document: passage.document.clone(),
@@ -363,7 +364,7 @@ mod tests {
             reply.text,
             "Here is what the docs say:\n\n> Run python -m venv.\n>\n> Then activate it.\n\n— [venv › Use \\[it\\]](/venv#use) [1]"
         );
-        assert_eq!(sources(&reply.quoted)[0].n, 1);
+        assert_eq!(sources(&reply.quoted, &[])[0].n, 1);
     }
 
     #[test]

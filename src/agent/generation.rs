@@ -25,6 +25,8 @@ pub(super) struct Generated {
     pub(super) text: String,
     /// The passages that became links, in the order of their numbers; `None` leaves those of the local reply.
     pub(super) passages: Option<Vec<Passage>>,
+    /// Numbers of the passages that the reply cites.
+    pub(super) cited: Vec<usize>,
     /// What arrived is not all.
     pub(super) partial: bool,
     /// Sentences without support, as byte ranges of the text.
@@ -112,7 +114,7 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> TurnRun<'_, '_, 
         let citations = citations.finish(&mut give);
         self.on_delta = on_delta;
         let streamed = !text.is_empty();
-        let mut generated = Generated { streamed, ..Generated::default() };
+        let mut generated = Generated { streamed, cited: citations.used.clone(), ..Generated::default() };
         let mut finish_reason = None;
         let mut grounding = None;
         match result {

@@ -7,6 +7,7 @@ use super::run_turn::{IDLE_MODE, Question, TurnRun};
 use crate::dialogue::{FactKind, ReaderFact};
 use crate::error::Error;
 use crate::host::{ChatClient, Clock, EmbeddingModel, IndexFiles};
+use crate::index::reader::read_texts;
 use crate::relevance::choices::{Choice, Choices, facet_choices, page_choices};
 use crate::relevance::context_relevance::{CosineRange, MESSAGES, Ties, context_relevance};
 use crate::relevance::question_shape::QuestionShape;
@@ -132,7 +133,7 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> TurnRun<'_, '_, 
         let bytes = self.agent.hosts.files.text_shard(shard).await?;
         let mut index = self.agent.index.borrow_mut();
         let index = index.as_mut().ok_or_else(|| Error::Storage("the index is gone".to_owned()))?;
-        super::knowledge::add_texts(index, shard, &bytes)
+        index.set_texts(shard, read_texts(&bytes)?)
     }
 
     /// The embedding of a text, where the model is there and fits the index.
@@ -231,11 +232,6 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> TurnRun<'_, '_, 
         let analyzer = index.as_ref().map_or(&fallback, SearchIndex::analyzer);
         context_relevance(query, &messages, &ties, analyzer)
     }
-}
-
-/// Adds the bytes of a shard to the index.
-pub(super) fn add_texts(index: &mut SearchIndex, shard: u32, bytes: &[u8]) -> crate::error::Result<()> {
-    index.set_texts(shard, crate::index::reader::read_texts(bytes)?)
 }
 
 /// What a reader said about themselves, as a wish.

@@ -66,6 +66,8 @@ pub(super) struct Draft {
     pub(super) reason: String,
     pub(super) query: Option<String>,
     pub(super) passages: Vec<Passage>,
+    /// Numbers of the passages that the reply cites; empty where it quotes them all.
+    pub(super) cited: Vec<usize>,
     pub(super) suggestions: Vec<Offer>,
     pub(super) options: Vec<Offer>,
     pub(super) handover: Option<Handover>,
@@ -120,6 +122,7 @@ impl Draft {
         }
         if let Some(passages) = generated.passages {
             self.passages = passages;
+            self.cited = generated.cited;
         }
         self.reply = generated.text;
     }
@@ -639,7 +642,7 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> TurnRun<'_, '_, 
             action: draft.action.unwrap_or(Action::AnswerDirectly),
             reason: draft.reason.clone(),
             rewritten_query: draft.query.clone(),
-            sources: sources(&draft.passages),
+            sources: sources(&draft.passages, &draft.cited),
             suggestions: draft.suggestions.clone(),
             options: draft.options.clone(),
             language: self.language,

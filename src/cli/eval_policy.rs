@@ -16,6 +16,8 @@ use serde::Serialize;
 pub use cases::{Expected, PolicyCase, read_cases};
 
 use super::local_agent::{LocalFiles, MaybeModel, NoChat, SystemClock};
+use super::local_index::LocalIndex;
+use super::model_files::ModelFolders;
 use super::native_model::NativeModel;
 use super::terminal;
 use crate::agent::{AgentConfig, ChatOptions, ConversationalAgent, Hosts};
@@ -201,15 +203,21 @@ pub fn score(judged: &[Judged]) -> PolicyScore {
 pub struct Args {
     /// The cases, JSON lines.
     pub cases: PathBuf,
-    /// The documentation they are about, as `corpus.jsonl` (`_id`, `title`, `text`, and `collection` as its section).
-    #[arg(long)]
-    pub corpus: PathBuf,
-    /// Folder that holds the embedding models; without it the search is lexical.
-    #[arg(long)]
-    pub models: Option<PathBuf>,
-    /// Id of the model; the first of the catalog where nothing is said.
-    #[arg(long, requires = "models")]
+    /// The index of the documentation that they are about, as `docent index` wrote it.
+    #[arg(long, required_unless_present = "corpus")]
+    pub index: Option<PathBuf>,
+    /// The documentation as `corpus.jsonl` instead (`_id`, `title`, `text`, and `collection` as its section).
+    #[arg(long, conflicts_with = "index")]
+    pub corpus: Option<PathBuf>,
+    /// Folder in which models are looked for first; also DOCENT_MODELS.
+    #[arg(long, value_name = "DIR")]
+    pub models_dir: Option<PathBuf>,
+    /// Id of the model for `--corpus`; without it the search is lexical.
+    #[arg(long, requires = "corpus")]
     pub model: Option<String>,
+    /// Parameters of the policy as JSON, such as '{"relevanceThreshold":0.4}'.
+    #[arg(long)]
+    pub policy: Option<String>,
     /// Proposes thresholds and weights fitted on the cases.
     #[arg(long)]
     pub calibrate: bool,
@@ -304,17 +312,55 @@ struct CorpusLine {
     collection: Option<String>,
 }
 
-/// Runs the measurement on a corpus file.
+/// Runs the measurement.
 ///
 /// # Errors
 /// [`Error::Input`] for files that cannot be read, [`Error::Model`] when the model cannot run.
 pub fn run(args: &Args) -> Result<ExitCode> {
     let cases = read_cases(&args.cases)?;
-    let (documents, chunks) = read_corpus(&args.corpus)?;
-    let model = args.models.as_deref().map(|folder| load_model(folder, args.model.as_deref())).transpose()?;
-    let info = model
-        .as_ref()
-        .map(|model| ModelInfo { id: model.encoder().info().id.clone(), dimension: model.encoder().info().dimension });
+    let policy = args.policy.as_deref().unwrap_or("{}");
+    let policy: serde_json::Value = serde_json::from_str(policy)
+        .map_err(|error| Error::InvalidOption { name: "--policy".to_owned(), reason: error.to_string() })?;
+    let config = AgentConfig::from_json(serde_json::json!({ "policy": policy }))?;
+    let folders = ModelFolders::new(args.models_dir.as_deref());
+    let (index, model) = match (&args.index, &args.corpus) {
+        (Some(index), _) => {
+            let mut local = LocalIndex::open(index)?;
+            local.load_all_texts()?;
+            let model = match local.index.vectors() {
+                Some(_) => Some(local.load_model(&folders)?),
+                None => None,
+            };
+            (local.index, model)
+        }
+        (None, Some(corpus)) => index_of_corpus(corpus, args.model.as_deref(), &folders)?,
+        (None, None) => {
+            let reason = "`--index` or `--corpus` is needed".to_owned();
+            return Err(Error::InvalidOption { name: "--index".to_owned(), reason });
+        }
+    };
+    measure(index, model, config, &cases, args.calibrate, args.json)
+}
+
+/// Builds the index of a corpus file in memory.
+fn index_of_corpus(
+    path: &std::path::Path,
+    model: Option<&str>,
+    folders: &ModelFolders,
+) -> Result<(SearchIndex, Option<NativeModel>)> {
+    let (documents, chunks) = read_corpus(path)?;
+    let model = match model {
+        Some(id) => {
+            let info = ModelCatalog::built_in()?.find(id)?.info.clone();
+            let found = folders.find(&info);
+            Some(found.ok_or_else(|| Error::Model(format!("the files of {id} are not here; see --models-dir")))?.load()?)
+        }
+        None => None,
+    };
+    let info = model.as_ref().map(|model| ModelInfo {
+        id: model.encoder().info().id.clone(),
+        dimension: model.encoder().info().dimension,
+    });
     let vectors = match &model {
         Some(model) => {
             let texts: Vec<String> =
@@ -328,22 +374,11 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         None => None,
     };
     let words = WordList::from_texts(chunks.iter().map(|chunk| chunk.text.as_str()), 3);
-    let parts = build(Corpus { documents, chunks, words, model: info, ..Corpus::default() })?;
-    let mut index = SearchIndex::new(parts)?;
+    let mut index = SearchIndex::new(build(Corpus { documents, chunks, words, model: info, ..Corpus::default() })?)?;
     if let Some(vectors) = vectors {
         index.set_vectors(vectors)?;
     }
-    measure(index, model, AgentConfig::default(), &cases, args.calibrate, args.json)
-}
-
-/// A model of the catalog, its files in `folder`.
-fn load_model(folder: &std::path::Path, id: Option<&str>) -> Result<NativeModel> {
-    let catalog = ModelCatalog::built_in()?;
-    let entry = match id {
-        Some(id) => catalog.find(id)?,
-        None => &catalog.models[0],
-    };
-    NativeModel::load(folder, entry.info.clone())
+    Ok((index, model))
 }
 
 /// Passages as pages of one chunk each, in the order of their ids' pages.
