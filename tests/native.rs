@@ -8,8 +8,8 @@ mod native {
     mod embedding;
     mod grounding;
     mod guidance;
-    mod real_llm;
     mod models;
+    mod real_llm;
     mod recovery;
     mod support;
     mod typescript;

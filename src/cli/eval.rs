@@ -11,7 +11,7 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::cli::eval_beir::{self, BeirSet, SetReport, Settings};
 use crate::cli::model_files::ModelFolders;
-use crate::cli::{questions, terminal};
+use crate::cli::{eval_policy, questions, terminal};
 use crate::error::{Error, Result};
 
 /// Names the folder of the shared data, whose `eval` folder `--all` runs.
@@ -20,7 +20,8 @@ const DATA_VARIABLE: &str = "DOCENT_TESTDATA";
 /// Arguments of `docent eval`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Folders with corpus.jsonl, queries.jsonl and qrels*.tsv; or one file of questions (.yml) that is asked of --index.
+    /// Folders with corpus.jsonl, queries.jsonl and qrels*.tsv; or one file of questions (.yml) that is asked of --index;
+    /// or one file of policy cases (.jsonl), asked of --index or of the corpus.jsonl beside it.
     #[arg(required_unless_present = "all")]
     pub sets: Vec<PathBuf>,
     /// Runs every set of the folder `eval` under $DOCENT_TESTDATA.
@@ -44,6 +45,9 @@ pub struct Args {
     /// Also measures the evidence: the questions of this set are taken to have no answer in the others. May be repeated.
     #[arg(long, value_name = "SET")]
     pub evidence: Vec<PathBuf>,
+    /// What only the measurement of the policy takes.
+    #[command(flatten)]
+    pub policy: eval_policy::Settings,
     /// Folder of the cached embeddings; ~/.cache/docent or $DOCENT_CACHE by default.
     #[arg(long, value_name = "DIR")]
     pub cache: Option<PathBuf>,
@@ -61,6 +65,14 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         && file.extension().is_some_and(|ending| ending == "yml" || ending == "yaml")
     {
         return questions::run(file, &args.questions, &ModelFolders::new(Some(&args.models)), args.json);
+    }
+    if let [cases] = args.sets.as_slice()
+        && cases.is_file()
+    {
+        let default = crate::retrieval::model_manifest::ModelCatalog::built_in()?.models[0].info.id.clone();
+        let model = if args.lexical { None } else { Some(args.model.as_deref().unwrap_or(&default)) };
+        let index = args.questions.index.as_deref();
+        return eval_policy::run(cases, &args.policy, index, model, &args.models, args.json);
     }
     let folders = if args.all { all_sets()? } else { args.sets.clone() };
     let settings = Settings {

@@ -8,13 +8,13 @@ mod calibration;
 mod cases;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use serde::Serialize;
 
 pub use cases::{Expected, PolicyCase, read_cases};
 
+use super::embedding_cache::EmbeddingCache;
 use super::local_agent::{LocalFiles, MaybeModel, NoChat, SystemClock};
 use super::local_index::LocalIndex;
 use super::model_files::ModelFolders;
@@ -26,6 +26,7 @@ use crate::host::EmbeddingModel;
 use crate::policy::decision_facts::DecisionFacts;
 use crate::retrieval::analyzer::WordList;
 use crate::retrieval::document::{Chunk, Document};
+use crate::retrieval::embedding_model::Kind;
 use crate::retrieval::facets::Filter;
 use crate::retrieval::index_builder::{Corpus, build, build_vectors, embedding_text};
 use crate::retrieval::model_manifest::ModelCatalog;
@@ -198,32 +199,15 @@ pub fn score(judged: &[Judged]) -> PolicyScore {
     }
 }
 
-/// Arguments of the policy's measurement.
-#[derive(Debug, clap::Args)]
-pub struct Args {
-    /// The cases, JSON lines.
-    pub cases: PathBuf,
-    /// The index of the documentation that they are about, as `docent index` wrote it.
-    #[arg(long, required_unless_present = "corpus")]
-    pub index: Option<PathBuf>,
-    /// The documentation as `corpus.jsonl` instead (`_id`, `title`, `text`, and `collection` as its section).
-    #[arg(long, conflicts_with = "index")]
-    pub corpus: Option<PathBuf>,
-    /// Folder in which models are looked for first; also DOCENT_MODELS.
-    #[arg(long, value_name = "DIR")]
-    pub models_dir: Option<PathBuf>,
-    /// Id of the model for `--corpus`; without it the search is lexical.
-    #[arg(long, requires = "corpus")]
-    pub model: Option<String>,
-    /// Parameters of the policy as JSON, such as '{"relevanceThreshold":0.4}'.
-    #[arg(long)]
-    pub policy: Option<String>,
-    /// Proposes thresholds and weights fitted on the cases.
+/// What the measurement of a file of cases needs to know; part of `docent eval`.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct Settings {
+    /// For cases: proposes thresholds and weights of the policy fitted on them, cross-validated.
     #[arg(long)]
     pub calibrate: bool,
-    /// Prints everything as JSON, each case included.
-    #[arg(long)]
-    pub json: bool,
+    /// For cases: parameters of the policy as JSON, such as '{"relevanceThreshold":0.4}'.
+    #[arg(long, value_name = "JSON")]
+    pub policy: Option<String>,
 }
 
 /// Prints the figures.
@@ -312,19 +296,29 @@ struct CorpusLine {
     collection: Option<String>,
 }
 
-/// Runs the measurement.
+/// Measures a file of cases: over an index, or over the corpus.jsonl that lies beside it.
+///
+/// `model` names the model for a corpus, `None` searches it by words only; `models` is the folder looked into first.
 ///
 /// # Errors
 /// [`Error::Input`] for files that cannot be read, [`Error::Model`] when the model cannot run.
-pub fn run(args: &Args) -> Result<ExitCode> {
-    let cases = read_cases(&args.cases)?;
-    let policy = args.policy.as_deref().unwrap_or("{}");
+pub fn run(
+    cases: &std::path::Path,
+    settings: &Settings,
+    index: Option<&std::path::Path>,
+    model: Option<&str>,
+    models: &std::path::Path,
+    json: bool,
+) -> Result<ExitCode> {
+    let corpus = cases.with_file_name("corpus.jsonl");
+    let cases = read_cases(cases)?;
+    let policy = settings.policy.as_deref().unwrap_or("{}");
     let policy: serde_json::Value = serde_json::from_str(policy)
         .map_err(|error| Error::InvalidOption { name: "--policy".to_owned(), reason: error.to_string() })?;
     let config = AgentConfig::from_json(serde_json::json!({ "policy": policy }))?;
-    let folders = ModelFolders::new(args.models_dir.as_deref());
-    let (index, model) = match (&args.index, &args.corpus) {
-        (Some(index), _) => {
+    let folders = ModelFolders::new(Some(models));
+    let (index, model) = match index {
+        Some(index) => {
             let mut local = LocalIndex::open(index)?;
             local.load_all_texts()?;
             let model = match local.index.vectors() {
@@ -333,13 +327,9 @@ pub fn run(args: &Args) -> Result<ExitCode> {
             };
             (local.index, model)
         }
-        (None, Some(corpus)) => index_of_corpus(corpus, args.model.as_deref(), &folders)?,
-        (None, None) => {
-            let reason = "`--index` or `--corpus` is needed".to_owned();
-            return Err(Error::InvalidOption { name: "--index".to_owned(), reason });
-        }
+        None => index_of_corpus(&corpus, model, &folders)?,
     };
-    measure(index, model, config, &cases, args.calibrate, args.json)
+    measure(index, model, config, &cases, settings.calibrate, json)
 }
 
 /// Builds the index of a corpus file in memory.
@@ -353,21 +343,32 @@ fn index_of_corpus(
         Some(id) => {
             let info = ModelCatalog::built_in()?.find(id)?.info.clone();
             let found = folders.find(&info);
-            Some(found.ok_or_else(|| Error::Model(format!("the files of {id} are not here; see --models-dir")))?.load()?)
+            Some(
+                found
+                    .ok_or_else(|| Error::Model(format!("the files of {id} are not here; see --models-dir")))?
+                    .load()?,
+            )
         }
         None => None,
     };
-    let info = model.as_ref().map(|model| ModelInfo {
-        id: model.encoder().info().id.clone(),
-        dimension: model.encoder().info().dimension,
-    });
+    let info = model
+        .as_ref()
+        .map(|model| ModelInfo { id: model.encoder().info().id.clone(), dimension: model.encoder().info().dimension });
     let vectors = match &model {
         Some(model) => {
             let texts: Vec<String> =
                 chunks.iter().map(|chunk| embedding_text(&documents[chunk.document as usize], chunk)).collect();
-            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+            let mut cache = EmbeddingCache::open(None, model.encoder().info())?;
             let bar = indicatif::ProgressBar::new(texts.len() as u64);
-            let vectors = model.embed_passages(&texts, |done| bar.inc(done as u64))?;
+            let vectors = cache.embeddings(
+                &texts,
+                Kind::Passage,
+                |texts| model.embed_passages(texts, |_| ()),
+                |done, all| {
+                    bar.set_length(all as u64);
+                    bar.set_position(done as u64);
+                },
+            )?;
             bar.finish_and_clear();
             Some(build_vectors(&model.encoder().info().id, &vectors)?)
         }

@@ -53,8 +53,6 @@ enum Command {
     Chat(chat::Args),
     /// Serves a folder of static files and Markdown, with a proxy to an endpoint.
     Serve(serve::Args),
-    /// Measures the policy on cases, and calibrates it.
-    EvalPolicy(eval_policy::Args),
     /// Turns exported logs into a report for the authors of the documentation.
     Report(report::Args),
 }
@@ -79,7 +77,6 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Query(args) => query::run(&args),
         Command::Chat(args) => chat::run(&args),
         Command::Serve(args) => serve::run(&args),
-        Command::EvalPolicy(args) => eval_policy::run(&args),
         Command::Report(args) => report::run(&args),
     }
 }

@@ -129,8 +129,18 @@ const MANUAL: [Page; 7] = [
         &["operations/backup"],
         "# Nightly backup\n\nA nightly backup copies the database to the storage bucket.",
     ),
-    Page("restore", "Restore a backup", &["operations/backup"], "# Steps\n\nRestore a backup with quill restore and the name of the copy."),
-    Page("users", "Users and roles", &["operations/users"], "# Roles\n\nA role bundles permissions; give users roles in the admin console."),
+    Page(
+        "restore",
+        "Restore a backup",
+        &["operations/backup"],
+        "# Steps\n\nRestore a backup with quill restore and the name of the copy.",
+    ),
+    Page(
+        "users",
+        "Users and roles",
+        &["operations/users"],
+        "# Roles\n\nA role bundles permissions; give users roles in the admin console.",
+    ),
 ];
 
 fn reason_of(turn: &Turn) -> (Action, &str) {
@@ -211,7 +221,9 @@ fn one_step_before_hand_over_the_answer_is_spelled_out() {
 
 #[test]
 fn a_split_is_asked_about_with_its_values_and_the_choice_continues_the_question() {
-    for (messages, choice) in [(["How do I install Quill", "3"], "version=3"), (["How do I install Quill", "the first one"], "")] {
+    for (messages, choice) in
+        [(["How do I install Quill", "3"], "version=3"), (["How do I install Quill", "the first one"], "")]
+    {
         let agent = local_agent(json!({}), index(&MANUAL));
         let turn = ask(&agent, messages[0]);
         assert_eq!(reason_of(&turn), (Action::AskClarification, "ambiguous"), "{turn:#?}");

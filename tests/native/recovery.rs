@@ -9,7 +9,12 @@ use serde_json::json;
 use super::support::{Page, Script, ScriptedChat, agent, ask, index, run};
 
 const PAGES: [Page; 2] = [
-    Page("venv", "Python venv", &["python/venv"], "# Create\n\nCreate a virtual environment with python -m venv in the project."),
+    Page(
+        "venv",
+        "Python venv",
+        &["python/venv"],
+        "# Create\n\nCreate a virtual environment with python -m venv in the project.",
+    ),
     Page("zh", "虚拟环境", &["python/venv"], "# 创建\n\n用 python -m venv 创建虚拟环境。"),
 ];
 
@@ -93,7 +98,8 @@ fn a_stop_keeps_what_had_arrived_without_an_apology() {
 
 #[test]
 fn misuse_is_an_error_and_a_refused_message_a_reply() {
-    let options = json!({"maxMessageChars": 20, "contentFilter": {"blockedQuestions": ["secret"], "blockedReplies": ["venv"]}});
+    let options =
+        json!({"maxMessageChars": 20, "contentFilter": {"blockedQuestions": ["secret"], "blockedReplies": ["venv"]}});
     let agent = agent(options, None, index(&PAGES));
     let chat = |message: &str| run(agent.chat(message, ChatOptions::default()));
     assert!(matches!(chat(" \u{0}\u{200B} "), Err(Error::InvalidOption { .. })));

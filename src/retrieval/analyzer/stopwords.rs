@@ -81,11 +81,17 @@ const CHINESE: &[&str] = &[
     "需要",
 ];
 
+/// Whether a pair of characters reaches into a question's frame: 怎 and 么 only occur in words like 怎么 and 什么, so that
+/// "境怎" and "么用" of "虚拟环境怎么用" are no words.
+fn is_frame_pair(term: &str) -> bool {
+    term.contains(['怎', '么']) && term.chars().count() == 2
+}
+
 /// Whether `term`, folded and not stemmed, is a stopword.
 #[must_use]
 pub fn is_stopword(term: &str) -> bool {
     let list = if term.is_ascii() { ENGLISH } else { CHINESE };
-    list.binary_search(&term).is_ok()
+    list.binary_search(&term).is_ok() || is_frame_pair(term)
 }
 
 #[cfg(test)]
