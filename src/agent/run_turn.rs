@@ -366,6 +366,19 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> TurnRun<'_, '_, 
         // "Yes" to the only thing on offer chooses it.
         let only = || (state.offered.len() == 1 && signals.affirmative).then(|| state.offered[0].clone());
         let summary_offer = || progress.summary_offered && signals.affirmative && understanding.follow_up.is_none();
+        // "Either" leaves an open question's choice to the agent; it is no choice of the first.
+        if let Some(open) = &progress.open
+            && signals.indifferent
+        {
+            return Path::AnyChoice(open.clone());
+        }
+        // A value as it stands in the offer ("3" for version 3) goes before its number in the list.
+        let said = self.message.trim().to_lowercase();
+        let named = state.offered.iter().find(|item| {
+            item.offer.title.to_lowercase() == said
+                || item.offer.id.split_once('=').is_some_and(|(_, value)| value.to_lowercase() == said)
+        });
+        let selected = named.cloned().or(selected);
         if progress.handover_offered && selected.is_none() {
             if signals.affirmative {
                 return Path::Handover { agreed: true };
@@ -393,11 +406,6 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> TurnRun<'_, '_, 
         }
         if summary_offer() {
             return Path::Summary { asked: false };
-        }
-        if let Some(open) = &progress.open
-            && signals.indifferent
-        {
-            return Path::AnyChoice(open.clone());
         }
         if understanding.lacks_previous_answer() {
             return Path::NoPrevious;

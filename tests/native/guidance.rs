@@ -102,25 +102,25 @@ const MANUAL: [Page; 7] = [
     Page(
         "install-2",
         "Install Quill 2",
-        &["version/2", "quill/install"],
+        &["version/2", "setup/install"],
         "# Setup\n\nInstall Quill 2 by running quill setup in the folder of the project.",
     ),
     Page(
         "install-3",
         "Install Quill 3",
-        &["version/3", "quill/install"],
+        &["version/3", "setup/install"],
         "# Setup\n\nInstall Quill 3 by running quill setup in the folder of the project.",
     ),
     Page(
         "themes",
         "Themes",
-        &["quill/design"],
+        &["design/look"],
         "# Dark theme\n\nTurn the dark theme on with theme: dark in the configuration. For example:\n```yaml\ntheme: dark\n```\n\n# Colors\n\nEvery theme color can be replaced in the palette of the configuration.",
     ),
     Page(
         "fonts",
         "Fonts",
-        &["quill/design"],
+        &["design/look"],
         "# Choose fonts\n\nA theme may bring fonts along; name others under fonts in the configuration.",
     ),
     Page(
