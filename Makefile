@@ -14,8 +14,6 @@ DEV := $(TARGET)/debug/docent
 RELEASE := $(TARGET)/release/docent
 SITE := $(TARGET)/demo
 PORT ?= 8737
-# Shrinks the modules by a few percent when it is there; never required. `make wasm WASM_OPT=` leaves it out.
-WASM_OPT ?= $(shell command -v wasm-opt 2>/dev/null)
 export CARGO_TERM_PROGRESS_WHEN ?= never
 
 .PHONY: help
@@ -42,7 +40,7 @@ dev-bin: need-native
 
 .PHONY: wasm
 wasm: need-wasm ## The two modules: the agent (small, first) and the embedder (large, later), into pkg/wasm/.
-	@WASM_OPT="$(WASM_OPT)" CARGO="$(CARGO)" sh pkg/build-wasm.sh "$(TARGET)"
+	@CARGO="$(CARGO)" sh pkg/build-wasm.sh "$(TARGET)"
 
 .PHONY: pkg
 pkg: wasm ## The npm package: pkg/ with the modules and the widget in it.
