@@ -36,9 +36,9 @@ pub struct Args {
     /// Takes this model instead of the one that serves the set's language.
     #[arg(long, value_name = "ID")]
     pub model: Option<String>,
-    /// Folder of the models.
-    #[arg(long, value_name = "DIR", env = "DOCENT_MODELS", default_value = "models")]
-    pub models: PathBuf,
+    /// Folder of the models, beside the usual ones; also DOCENT_MODELS.
+    #[arg(long, value_name = "DIR")]
+    pub models: Option<PathBuf>,
     /// Only the lexical leg; needs no model.
     #[arg(long)]
     pub lexical: bool,
@@ -146,6 +146,9 @@ fn print(report: &SetReport, first: bool) -> Result<()> {
         report.model.as_deref().unwrap_or("none"),
         report.recall_at_10.map_or_else(String::new, |recall| format!(", graph recall@10 {recall:.4}"))
     ))?;
+    for warning in &report.warnings {
+        eprintln!("{}: {warning}", report.set);
+    }
     if let Some(evidence) = report.evidence {
         terminal::line(&format!(
             "{:width$} evidence: AUC {:.3}, F1 at 0.3 {:.3} ({} answerable, {} not; above 0.3: {:.3} and {:.3})",

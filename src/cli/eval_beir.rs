@@ -14,14 +14,14 @@ use std::path::{Path, PathBuf};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::{Deserialize, Serialize};
 
-use crate::cli::embedding_cache::EmbeddingCache;
-use crate::cli::native_model::NativeModel;
+use crate::cli::model_files::{ModelFolders, cache_folder};
 use crate::error::{Error, Result};
+use crate::index::builder;
+use crate::index::embedding_cache::EmbeddingCache;
 use crate::retrieval::analyzer::{WordList, is_cjk};
 use crate::retrieval::document::{Chunk, Document};
 use crate::retrieval::embedding_model::Kind;
 use crate::retrieval::index_builder::{self, Corpus, embedding_text};
-use crate::retrieval::model_manifest::ModelCatalog;
 use crate::retrieval::search_index::{ModelInfo, SearchIndex, SearchRequest};
 use crate::turn::{Language, Mode};
 
@@ -34,8 +34,8 @@ const RESAMPLES: usize = 1_000;
 /// Evidence from which a question counts as answered: the policy's default threshold.
 const THRESHOLD: f32 = 0.3;
 
-/// Share of Chinese characters among a corpus's letters from which it needs a model that knows Chinese.
-const CHINESE_SHARE: f64 = 0.05;
+/// Share of a corpus's letters from which a language counts as one of its languages.
+const LEAST_SHARE: f64 = 0.05;
 
 /// How a set is run.
 #[derive(Debug, Clone, Default)]
@@ -44,8 +44,8 @@ pub struct Settings {
     pub sample: Option<usize>,
     /// The model's id; by the language of the set where there is none.
     pub model: Option<String>,
-    /// Folder of the models.
-    pub models: PathBuf,
+    /// Folder of the models, beside the usual ones.
+    pub models: Option<PathBuf>,
     /// No model at all.
     pub lexical_only: bool,
     /// Folder of the cached embeddings.
@@ -113,6 +113,9 @@ pub struct SetReport {
     /// How honest the evidence is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evidence: Option<EvidenceReport>,
+    /// What a person should know, such as that no model serves the set.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }
 
 /// A set.
@@ -235,16 +238,19 @@ impl BeirSet {
         self.queries.iter().map(|(_, text)| text.clone()).collect()
     }
 
-    /// Whether the corpus needs a model that knows Chinese.
+    /// The languages of the corpus with their shares of its letters. A few Chinese names do not make a corpus Chinese.
     #[must_use]
-    pub fn is_chinese(&self) -> bool {
+    pub fn languages(&self) -> Vec<(String, f32)> {
         let letters = self.chunks.iter().flat_map(|chunk| chunk.text.chars()).filter(|c| c.is_alphabetic());
         let (mut chinese, mut all) = (0.0, 0.0);
         for letter in letters {
             all += 1.0;
             chinese += f64::from(u8::from(is_cjk(letter)));
         }
-        chinese > CHINESE_SHARE * all
+        let share = if all > 0.0 { chinese / all } else { 0.0 };
+        let languages = [("zh", share), ("en", 1.0 - share)];
+        let spoken = languages.into_iter().filter(|(_, share)| *share > LEAST_SHARE);
+        spoken.map(|(tag, share)| (tag.to_owned(), share as f32)).collect()
     }
 
     /// A part of at most `limit` passages: queries with what is relevant to them up to half of it, then others.
@@ -305,7 +311,8 @@ pub fn evaluate(folder: &Path, settings: &Settings, unanswerable: &[String]) -> 
     let mut strangers = set.unanswerable.clone();
     strangers
         .extend(unanswerable.iter().filter(|question| !set.queries.iter().any(|(_, own)| own == *question)).cloned());
-    let embedded = if settings.lexical_only { None } else { Some(embed(&set, &strangers, settings)?) };
+    let (embedded, warnings) =
+        if settings.lexical_only { (None, Vec::new()) } else { embed(&set, &strangers, settings)? };
     let mut index = build(&set, embedded.as_ref())?;
     if let Some(embedded) = &embedded {
         index.set_vectors(index_builder::build_vectors(&embedded.model, &embedded.passages)?)?;
@@ -324,6 +331,7 @@ pub fn evaluate(folder: &Path, settings: &Settings, unanswerable: &[String]) -> 
         metrics,
         recall_at_10: embedded.as_ref().map(|embedded| recall(&index, &embedded.queries)),
         evidence: evidence(&set, &index, embedded.as_ref(), &strangers)?,
+        warnings,
     })
 }
 
@@ -336,61 +344,48 @@ struct Embedded {
     strangers: Vec<Vec<f32>>,
 }
 
-fn embed(set: &BeirSet, strangers: &[String], settings: &Settings) -> Result<Embedded> {
-    let catalog = ModelCatalog::built_in()?;
-    let languages: &[&str] = if set.is_chinese() { &["zh", "en"] } else { &["en"] };
-    let entry = match &settings.model {
-        Some(id) => catalog.find(id)?,
-        None => catalog.serving(languages).ok_or_else(|| {
-            Error::Model(format!(
-                "no model of the catalog serves the languages of {}: {}",
-                set.name,
-                languages.join(", ")
-            ))
-        })?,
+/// The vectors of a set by the model that serves it, or `None` and the reason when there is no such model here.
+fn embed(set: &BeirSet, strangers: &[String], settings: &Settings) -> Result<(Option<Embedded>, Vec<String>)> {
+    let folders = ModelFolders::new(settings.models.as_deref());
+    let (found, warnings) = match &settings.model {
+        Some(name) => (Some(folders.named(name)?), Vec::new()),
+        None => folders.for_languages(&set.languages())?,
     };
-    let info = entry.info.clone();
-    let mut cache = EmbeddingCache::open(settings.cache.as_deref(), &info)?;
-    // The model is only loaded when a text is not in the cache.
-    let mut model: Option<NativeModel> = None;
-    let mut embed = |texts: &[String], kind: Kind, what: &str| {
-        let bar = ProgressBar::hidden();
-        let style = ProgressStyle::with_template("{msg} {bar:30} {pos}/{len} {eta}");
-        let visible = style.map(|style| bar.set_style(style)).is_ok();
-        bar.set_message(format!("{}: embedding {what}", set.name));
-        let vectors = cache.embeddings(
-            texts,
-            kind,
-            |texts| {
-                if visible && bar.is_hidden() && bar.position() == 0 {
-                    bar.set_draw_target(indicatif::ProgressDrawTarget::stderr());
-                }
-                let model = match &model {
-                    Some(model) => model,
-                    None => model.insert(NativeModel::load(&settings.models, info.clone())?),
-                };
-                match kind {
-                    Kind::Passage => model.embed_passages(texts, |_| ()),
-                    Kind::Query => texts.iter().map(|text| model.encoder().embed(text, kind)).collect(),
-                }
-            },
-            |done, all| {
-                bar.set_length(all as u64);
-                bar.set_position(done as u64);
-            },
-        );
-        bar.finish_and_clear();
-        vectors
+    let Some(found) = found else { return Ok((None, warnings)) };
+    let model = found.load()?;
+    let mut cache = match settings.cache.clone().or_else(cache_folder) {
+        Some(folder) => EmbeddingCache::open(&folder, &found.hash(), found.info.dimension)?,
+        None => EmbeddingCache::none(found.info.dimension),
     };
     let passages: Vec<String> =
         set.chunks.iter().map(|chunk| embedding_text(&set.documents[chunk.document as usize], chunk)).collect();
-    Ok(Embedded {
-        passages: embed(&passages, Kind::Passage, "passages")?,
-        queries: embed(&set.questions(), Kind::Query, "queries")?,
-        strangers: embed(strangers, Kind::Query, "queries")?,
-        model: info.id.clone(),
-        dimension: info.dimension,
-    })
+    let bar = ProgressBar::no_length();
+    if let Ok(style) = ProgressStyle::with_template("{msg} {bar:30} {pos}/{len} {eta}") {
+        bar.set_style(style);
+    }
+    bar.set_message(format!("{}: embedding", set.name));
+    let (passages, _) = builder::embed(&passages, &model, &mut cache, &|_, done, all| {
+        bar.set_length(all as u64);
+        bar.set_position(done as u64);
+    })?;
+    bar.finish_and_clear();
+    let mut embed_queries = |texts: &[String]| -> Result<Vec<Vec<f32>>> {
+        let mut vectors = Vec::with_capacity(texts.len());
+        for text in texts {
+            // A question and a passage of the same words have different vectors, so their names in the cache differ.
+            let name = format!("query\n{text}");
+            if cache.get(&name).is_none() {
+                cache.insert(&name, &model.encoder().embed(text, Kind::Query)?);
+            }
+            vectors.push(cache.get(&name).map(<[f32]>::to_vec).unwrap_or_default());
+        }
+        cache.save()?;
+        Ok(vectors)
+    };
+    let queries = embed_queries(&set.questions())?;
+    let strangers = embed_queries(strangers)?;
+    let info = found.info;
+    Ok((Some(Embedded { model: info.id, dimension: info.dimension, passages, queries, strangers }), warnings))
 }
 
 fn build(set: &BeirSet, embedded: Option<&Embedded>) -> Result<SearchIndex> {

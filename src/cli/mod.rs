@@ -11,7 +11,6 @@
 
 pub mod chat;
 pub mod chat_client;
-pub mod embedding_cache;
 pub mod eval;
 pub mod eval_beir;
 pub mod eval_policy;
