@@ -1,0 +1,178 @@
+// The embedder beside onnxruntime-web: the same model file, one thread, the same headless Chromium, alternating.
+//
+//   node tests/bench/embedding.mjs PACKAGE [PEER.onnx …]
+//
+// PACKAGE: the built pkg/. PEER.onnx: other formats of the model for onnxruntime-web, such as dynamic int8; the best of
+// its formats counts. Measured: embedding texts of 5, 14, 24 and 128 tokens; the bytes of the model in memory to the first
+// embedding; the memory of the wasm module; the size of the modules.
+
+import { readFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+import { startBrowser, withPage } from "./browser.mjs";
+import { serve } from "./server.mjs";
+import { kB, median, ms, spread, table } from "./stats.mjs";
+
+const [pkg, ...peerFiles] = process.argv.slice(2);
+const here = dirname(fileURLToPath(import.meta.url));
+const modules = join(process.env.DOCENT_BENCH_MODULES ?? here, "node_modules");
+const models = join(here, "../../models");
+const TOKENS = [5, 14, 24, 128];
+const ROUNDS = 5;
+/** Embeddings of one length in one round: enough for a stable median, the engine warm. */
+const REPEATS = { 5: 40, 14: 40, 24: 30, 128: 10 };
+
+const network = readFileSync(join(models, "all-MiniLM-L6-v2/model.onnx"));
+const formats = { "weight-only int8 (ours)": network };
+for (const file of peerFiles) formats[basename(file, ".onnx")] = readFileSync(file);
+
+/** What stands in each page: `load()` once with the bytes in memory, then `embed(tokens)`. */
+const ENGINES = {
+  docent: `
+    import init, { Embedder } from "/docent/wasm/docent_embedder.js";
+    let embedder, wasm;
+    export async function prepare() { wasm = await init(); }
+    export function load(network, tokenizer, info) { embedder = Embedder.load(network, tokenizer, info); }
+    // Each "word" is one token; two special ones stand around them.
+    export function embed(tokens) { return embedder.embedPassage("word ".repeat(tokens - 2)); }
+    export function memory() { return wasm.memory.buffer.byteLength; }`,
+  peer: `
+    const memories = [];
+    const Memory = WebAssembly.Memory;
+    WebAssembly.Memory = function (options) { const memory = new Memory(options); memories.push(memory); return memory; };
+    const ort = await import("/ort/ort.wasm.min.mjs");
+    ort.env.wasm.numThreads = 1;
+    ort.env.wasm.wasmPaths = "/ort/";
+    let session;
+    export async function prepare() {}
+    export async function load(network) { session = await ort.InferenceSession.create(network, { executionProviders: ["wasm"] }); }
+    export async function embed(tokens) {
+      const ids = new BigInt64Array(tokens).fill(2773n);
+      ids[0] = 101n;
+      ids[tokens - 1] = 102n;
+      const tensor = (data) => new ort.Tensor("int64", data, [1, tokens]);
+      const output = await session.run({
+        input_ids: tensor(ids),
+        attention_mask: tensor(new BigInt64Array(tokens).fill(1n)),
+        token_type_ids: tensor(new BigInt64Array(tokens)),
+      });
+      const { data } = output.last_hidden_state;
+      const mean = new Float32Array(384);
+      for (let i = 0; i < data.length; i++) mean[i % 384] += data[i];
+      const norm = Math.hypot(...mean);
+      return mean.map((x) => x / norm);
+    }
+    export function memory() { return Math.max(...memories.map((memory) => memory.buffer.byteLength)); }`,
+};
+
+const info = JSON.stringify({
+  id: "all-MiniLM-L6-v2",
+  license: "Apache-2.0",
+  languages: ["en"],
+  dimension: 384,
+  max_tokens: 256,
+  pooling: "mean",
+  files: ["network", "tokenizer"].map((role) => ({ role, path: role, bytes: 1, sha256: "0".repeat(64) })),
+});
+
+const server = await serve({
+  "/docent/": pkg,
+  "/ort/": join(modules, "onnxruntime-web/dist"),
+  "/models/": models,
+  "/format/": (name) => formats[decodeURIComponent(name)],
+  "/engine/": (name) => ENGINES[name.replace(/\.js$/, "")],
+  "/": () => "<!doctype html><title>bench</title>",
+});
+
+/** Runs one engine in a fresh page: load once, then each length. */
+async function measure(browser, engine, format) {
+  return withPage(browser, `${server.origin}/`, (page) =>
+    page.evaluate(
+      async ([name, format, info, lengths, repeats]) => {
+        const bytes = async (url) => new Uint8Array(await (await fetch(url)).arrayBuffer());
+        const network = await bytes(`/format/${encodeURIComponent(format)}`);
+        const tokenizer = await bytes("/models/all-MiniLM-L6-v2/tokenizer.json");
+        const engine = await import(`/engine/${name}.js`);
+        await engine.prepare();
+        const start = performance.now();
+        await engine.load(network, tokenizer, info);
+        await engine.embed(14);
+        const first = performance.now() - start;
+        const times = {};
+        const vectors = {};
+        for (const tokens of lengths) {
+          for (let i = 0; i < 5; i++) vectors[tokens] = Array.from(await engine.embed(tokens));
+          times[tokens] = [];
+          for (let i = 0; i < repeats[tokens]; i++) {
+            const start = performance.now();
+            await engine.embed(tokens);
+            times[tokens].push(performance.now() - start);
+          }
+        }
+        return { first, times, vectors, memory: engine.memory() };
+      },
+      [engine, format, info, TOKENS, REPEATS],
+    ),
+  );
+}
+
+const browser = await startBrowser();
+const runs = [["docent", "weight-only int8 (ours)"], ...Object.keys(formats).map((format) => ["peer", format])];
+const results = new Map(runs.map((run) => [run, { first: [], times: {}, memory: 0, vectors: null }]));
+for (const result of results.values()) for (const tokens of TOKENS) result.times[tokens] = [];
+for (let round = 0; round < ROUNDS; round++) {
+  for (const run of runs) {
+    const found = await measure(browser, ...run);
+    const result = results.get(run);
+    result.first.push(found.first);
+    result.memory = Math.max(result.memory, found.memory);
+    result.vectors = found.vectors;
+    for (const tokens of TOKENS) result.times[tokens].push(median(found.times[tokens]));
+  }
+}
+await browser.close();
+await server.close();
+
+const ours = results.get(runs[0]);
+const peers = runs.slice(1).map((run) => [run[1], results.get(run)]);
+for (const tokens of TOKENS) {
+  const [a, b] = [ours.vectors[tokens], peers[0][1].vectors[tokens]];
+  const cosine = a.reduce((sum, x, i) => sum + x * b[i], 0);
+  if (cosine < 0.999) throw new Error(`the engines disagree on ${tokens} tokens: cosine ${cosine}`);
+}
+const cell = (values) => {
+  const { median, low, high } = spread(values);
+  return `${ms(median)} (${ms(low)}–${ms(high)})`;
+};
+const row = (title, of) => {
+  const best = Math.min(...peers.map(([, result]) => median(of(result))));
+  return [title, cell(of(ours)), ...peers.map(([, result]) => cell(of(result))), (median(of(ours)) / best).toFixed(2)];
+};
+table(
+  "Embedding in headless Chromium, one thread; ms, median (quartiles) of the rounds",
+  ["", "docent", ...peers.map(([format]) => `onnxruntime-web, ${format}`), "ratio to its best"],
+  [
+    ...TOKENS.map((tokens) => row(`${tokens} tokens`, (result) => result.times[tokens])),
+    row("model bytes in memory to first embedding", (result) => result.first),
+    [
+      "wasm memory, MB",
+      ...[ours, ...peers.map(([, result]) => result)].map((result) => (result.memory / 1e6).toFixed(1)),
+      (ours.memory / Math.min(...peers.map(([, result]) => result.memory))).toFixed(2),
+    ],
+  ],
+);
+
+const size = (title, path) => {
+  const bytes = readFileSync(path);
+  const brotli = brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } });
+  return [title, kB(bytes.length), kB(gzipSync(bytes, { level: 9 }).length), kB(brotli.length)];
+};
+table(
+  "Modules",
+  ["", "raw", "gzip", "brotli"],
+  [
+    size("docent embedder", join(pkg, "wasm/docent_embedder_bg.wasm")),
+    size("onnxruntime-web", join(modules, "onnxruntime-web/dist/ort-wasm-simd-threaded.wasm")),
+  ],
+);
