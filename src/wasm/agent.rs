@@ -17,6 +17,7 @@ use super::page_clock::PageClock;
 use super::page_content_filter::PageContentFilter;
 use super::page_embedding_model::{JsEmbedder, PageEmbeddingModel};
 use super::page_index_files::PageIndexFiles;
+use crate::agent::agent_config::AgentConfig;
 use crate::agent::content_filter::WordFilter;
 use crate::agent::conversational_agent::{ChatOptions, ConversationalAgent, Hosts};
 use crate::error::{Error, IndexError, Result};
@@ -178,7 +179,7 @@ impl Agent {
     async fn open(options: &JsValue, progress: &Progress) -> Result<Self> {
         let options = LoadOptions::from_js(options)?;
         let files = PageIndexFiles::open(&options.index, options.model.clone(), progress).await?;
-        let config = options.agent_config(files.manifest().agent.as_ref())?;
+        let config = AgentConfig::from_layers(files.manifest().agent.as_ref(), &options.agent)?;
         let core = files.core(progress).await?;
         let embedding = PageEmbeddingModel::default();
         let chat = options.llm.clone().map(FetchChatClient::new).transpose()?.map(|(client, warnings)| {

@@ -5,7 +5,6 @@ use serde_json::{Map, Value};
 use wasm_bindgen::JsValue;
 
 use super::convert::{from_js, function, optional, property};
-use crate::agent::agent_config::AgentConfig;
 use crate::chat::request::LlmConfig;
 use crate::error::{Error, Result};
 use crate::retrieval::facets::Filter;
@@ -33,7 +32,7 @@ pub(crate) struct LoadOptions {
     /// Which pages may answer, for calls that say nothing of it.
     pub filter: Option<Filter>,
     /// What the agent itself is told; the manifest's own settings come below it.
-    pub agent: Map<String, Value>,
+    pub agent: Value,
     /// The site's filter of questions.
     pub before: Option<Function>,
     /// The site's filter of replies.
@@ -63,28 +62,18 @@ impl LoadOptions {
         agent.remove("filter");
         let llm = match agent.remove("llm") {
             None | Some(Value::Null) => None,
-            Some(value) => {
-                Some(serde_json::from_value::<LlmConfig>(value).map_err(|error| invalid("llm", &error.to_string()))?)
-            }
+            Some(value) => Some(LlmConfig::from_json(value)?),
         };
         Ok(Self {
             index,
             model,
             llm,
             filter,
-            agent,
+            agent: Value::Object(agent),
             before: function(&hooks, "before"),
             after: function(&hooks, "after"),
             sink: function(options, "sink"),
         })
-    }
-
-    /// The agent's configuration: the manifest's settings with the page's over them.
-    ///
-    /// # Errors
-    /// [`Error::InvalidOption`] naming the option.
-    pub(crate) fn agent_config(&self, manifest: Option<&Value>) -> Result<AgentConfig> {
-        AgentConfig::from_layers(manifest, &Value::Object(self.agent.clone()))
     }
 }
 
