@@ -64,7 +64,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     if let [file] = args.sets.as_slice()
         && file.extension().is_some_and(|ending| ending == "yml" || ending == "yaml")
     {
-        return questions::run(file, &args.questions, &ModelFolders::new(Some(&args.models)), args.json);
+        return questions::run(file, &args.questions, &ModelFolders::new(args.models.as_deref()), args.json);
     }
     if let [cases] = args.sets.as_slice()
         && cases.is_file()
@@ -72,7 +72,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         let default = crate::retrieval::model_manifest::ModelCatalog::built_in()?.models[0].info.id.clone();
         let model = if args.lexical { None } else { Some(args.model.as_deref().unwrap_or(&default)) };
         let index = args.questions.index.as_deref();
-        return eval_policy::run(cases, &args.policy, index, model, &args.models, args.json);
+        return eval_policy::run(cases, &args.policy, index, model, args.models.as_deref(), args.json);
     }
     let folders = if args.all { all_sets()? } else { args.sets.clone() };
     let settings = Settings {

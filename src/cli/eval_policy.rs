@@ -14,19 +14,19 @@ use serde::Serialize;
 
 pub use cases::{Expected, PolicyCase, read_cases};
 
-use super::embedding_cache::EmbeddingCache;
 use super::local_agent::{LocalFiles, MaybeModel, NoChat, SystemClock};
 use super::local_index::LocalIndex;
-use super::model_files::ModelFolders;
+use super::model_files::{ModelFolders, cache_folder};
 use super::native_model::NativeModel;
 use super::terminal;
 use crate::agent::{AgentConfig, ChatOptions, ConversationalAgent, Hosts};
 use crate::error::{Error, Result};
 use crate::host::EmbeddingModel;
+use crate::index::builder;
+use crate::index::embedding_cache::EmbeddingCache;
 use crate::policy::decision_facts::DecisionFacts;
 use crate::retrieval::analyzer::WordList;
 use crate::retrieval::document::{Chunk, Document};
-use crate::retrieval::embedding_model::Kind;
 use crate::retrieval::facets::Filter;
 use crate::retrieval::index_builder::{Corpus, build, build_vectors, embedding_text};
 use crate::retrieval::model_manifest::ModelCatalog;
@@ -307,7 +307,7 @@ pub fn run(
     settings: &Settings,
     index: Option<&std::path::Path>,
     model: Option<&str>,
-    models: &std::path::Path,
+    models: Option<&std::path::Path>,
     json: bool,
 ) -> Result<ExitCode> {
     let corpus = cases.with_file_name("corpus.jsonl");
@@ -316,7 +316,7 @@ pub fn run(
     let policy: serde_json::Value = serde_json::from_str(policy)
         .map_err(|error| Error::InvalidOption { name: "--policy".to_owned(), reason: error.to_string() })?;
     let config = AgentConfig::from_json(serde_json::json!({ "policy": policy }))?;
-    let folders = ModelFolders::new(Some(models));
+    let folders = ModelFolders::new(models);
     let (index, model) = match index {
         Some(index) => {
             let mut local = LocalIndex::open(index)?;
@@ -342,15 +342,14 @@ fn index_of_corpus(
     let model = match model {
         Some(id) => {
             let info = ModelCatalog::built_in()?.find(id)?.info.clone();
-            let found = folders.find(&info);
-            Some(
-                found
-                    .ok_or_else(|| Error::Model(format!("the files of {id} are not here; see --models-dir")))?
-                    .load()?,
-            )
+            let found = folders
+                .find(&info)
+                .ok_or_else(|| Error::Model(format!("the files of {id} are not here; see --models-dir")))?;
+            Some((found.load()?, found.hash()))
         }
         None => None,
     };
+    let (model, hash) = model.map_or((None, String::new()), |(model, hash)| (Some(model), hash));
     let info = model
         .as_ref()
         .map(|model| ModelInfo { id: model.encoder().info().id.clone(), dimension: model.encoder().info().dimension });
@@ -358,17 +357,16 @@ fn index_of_corpus(
         Some(model) => {
             let texts: Vec<String> =
                 chunks.iter().map(|chunk| embedding_text(&documents[chunk.document as usize], chunk)).collect();
-            let mut cache = EmbeddingCache::open(None, model.encoder().info())?;
+            let dimension = model.encoder().info().dimension;
+            let mut cache = match cache_folder() {
+                Some(folder) => EmbeddingCache::open(&folder, &hash, dimension)?,
+                None => EmbeddingCache::none(dimension),
+            };
             let bar = indicatif::ProgressBar::new(texts.len() as u64);
-            let vectors = cache.embeddings(
-                &texts,
-                Kind::Passage,
-                |texts| model.embed_passages(texts, |_| ()),
-                |done, all| {
-                    bar.set_length(all as u64);
-                    bar.set_position(done as u64);
-                },
-            )?;
+            let (vectors, _) = builder::embed(&texts, model, &mut cache, &|_, done, all| {
+                bar.set_length(all as u64);
+                bar.set_position(done as u64);
+            })?;
             bar.finish_and_clear();
             Some(build_vectors(&model.encoder().info().id, &vectors)?)
         }
