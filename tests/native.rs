@@ -9,6 +9,7 @@ mod native {
     mod grounding;
     mod guidance;
     mod models;
+    mod policy;
     mod real_llm;
     mod recovery;
     mod support;

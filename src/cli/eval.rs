@@ -62,7 +62,8 @@ pub struct Args {
 /// [`Error::Input`] when a set cannot be read, [`Error::Model`] when the model cannot be used.
 pub fn run(args: &Args) -> Result<ExitCode> {
     if let [file] = args.sets.as_slice()
-        && file.extension().is_some_and(|ending| ending == "yml" || ending == "yaml")
+        && eval_policy::is_question_file(file)
+        && !args.policy.calibrate
     {
         return questions::run(file, &args.questions, &ModelFolders::new(args.models.as_deref()), args.json);
     }

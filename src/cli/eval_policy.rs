@@ -18,8 +18,10 @@ use super::local_agent::{LocalFiles, MaybeModel, NoChat, SystemClock};
 use super::local_index::LocalIndex;
 use super::model_files::{ModelFolders, cache_folder};
 use super::native_model::NativeModel;
+use super::questions::question_file::{self, QuestionFile};
 use super::terminal;
 use crate::agent::{AgentConfig, ChatOptions, ConversationalAgent, Hosts};
+use crate::chat::message::{ChatMessage, Role};
 use crate::error::{Error, Result};
 use crate::host::EmbeddingModel;
 use crate::index::builder;
@@ -202,7 +204,7 @@ pub fn score(judged: &[Judged]) -> PolicyScore {
 /// What the measurement of a file of cases needs to know; part of `docent eval`.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct Settings {
-    /// For cases: proposes thresholds and weights of the policy fitted on them, cross-validated.
+    /// For questions and cases: proposes thresholds and weights of the policy fitted on them, cross-validated.
     #[arg(long)]
     pub calibrate: bool,
     /// For cases: parameters of the policy as JSON, such as '{"relevanceThreshold":0.4}'.
@@ -311,7 +313,7 @@ pub fn run(
     json: bool,
 ) -> Result<ExitCode> {
     let corpus = cases.with_file_name("corpus.jsonl");
-    let cases = read_cases(cases)?;
+    let cases = if is_question_file(cases) { cases_of_questions(cases)? } else { read_cases(cases)? };
     let policy = settings.policy.as_deref().unwrap_or("{}");
     let policy: serde_json::Value = serde_json::from_str(policy)
         .map_err(|error| Error::InvalidOption { name: "--policy".to_owned(), reason: error.to_string() })?;
@@ -330,6 +332,38 @@ pub fn run(
         None => index_of_corpus(&corpus, model, &folders)?,
     };
     measure(index, model, config, &cases, settings.calibrate, json)
+}
+
+/// Whether a file is one of a site's own questions.
+#[must_use]
+pub fn is_question_file(path: &std::path::Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "yml" || ending == "yaml")
+}
+
+/// A site's own questions as cases: a page means an answer.
+fn cases_of_questions(path: &std::path::Path) -> Result<Vec<PolicyCase>> {
+    let questions = QuestionFile::read(path)?.questions;
+    let cases = questions.into_iter().enumerate().filter_map(|(at, question)| {
+        let expected = match (&question.expected, question.action) {
+            (_, Some(Action::AskClarification)) => Expected::AskClarification,
+            (question_file::Expected::NotInDocs, _) => Expected::NotInDocs,
+            (question_file::Expected::Page { .. }, _) | (_, Some(Action::AnswerDirectly | Action::SuggestRelated)) => {
+                Expected::Answer
+            }
+            // Hand-overs, summaries and small talk do not depend on the thresholds.
+            _ => return None,
+        };
+        let message = |content| ChatMessage { role: Role::User, content };
+        Some(PolicyCase {
+            id: format!("question {}", at + 1),
+            history: question.after.into_iter().map(message).collect(),
+            question: question.question,
+            expected,
+            page: None,
+            section: None,
+        })
+    });
+    Ok(cases.collect())
 }
 
 /// Builds the index of a corpus file in memory.

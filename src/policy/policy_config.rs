@@ -22,7 +22,7 @@ pub struct PolicyConfig {
     pub context_threshold: f32,
     /// Passages that are searched and quoted at most, 1..=20.
     pub top_k: usize,
-    /// Failed turns in a row before the hand-over to a human, 1..=20.
+    /// Failed turns in a row before the hand-over to a human, 1..=10.
     pub confusion_limit: u32,
     /// Related pages offered with an answer, 0..=5; 0 turns suggestions off.
     pub max_suggestions: usize,
@@ -69,7 +69,7 @@ impl PolicyConfig {
         share(prefix, "notInDocsThreshold", self.not_in_docs_threshold)?;
         share(prefix, "ambiguityThreshold", self.ambiguity_threshold)?;
         whole(prefix, "topK", self.top_k, 1, 20)?;
-        whole(prefix, "confusionLimit", self.confusion_limit as usize, 1, 20)?;
+        whole(prefix, "confusionLimit", self.confusion_limit as usize, 1, 10)?;
         whole(prefix, "maxSuggestions", self.max_suggestions, 0, 5)?;
         whole(prefix, "maxOptions", self.max_options, 2, 6)?;
         whole(prefix, "summaryAfter", self.summary_after as usize, 2, 50)?;
@@ -130,7 +130,7 @@ mod tests {
         check(PolicyConfig { top_k: 0, ..PolicyConfig::default() }, "option `policy.topK`: 0 is not within 1..=20");
         check(
             PolicyConfig { confusion_limit: 0, ..PolicyConfig::default() },
-            "option `policy.confusionLimit`: 0 is not within 1..=20",
+            "option `policy.confusionLimit`: 0 is not within 1..=10",
         );
         check(
             PolicyConfig { max_suggestions: 9, ..PolicyConfig::default() },
