@@ -16,7 +16,7 @@ pub use cases::{Expected, PolicyCase, read_cases};
 
 use super::local_agent::{LocalFiles, MaybeModel, NoChat, SystemClock};
 use super::local_index::LocalIndex;
-use super::model_files::{ModelFolders, cache_folder};
+use super::model_files::{FoundModel, ModelFolders, cache_folder};
 use super::native_model::NativeModel;
 use super::questions::question_file::{self, QuestionFile};
 use super::terminal;
@@ -31,7 +31,6 @@ use crate::retrieval::analyzer::WordList;
 use crate::retrieval::document::{Chunk, Document};
 use crate::retrieval::facets::Filter;
 use crate::retrieval::index_builder::{Corpus, build, build_vectors, embedding_text};
-use crate::retrieval::model_manifest::ModelCatalog;
 use crate::retrieval::search_index::{ModelInfo, SearchIndex};
 use crate::turn::{Action, Language, Turn};
 
@@ -203,6 +202,7 @@ pub fn score(judged: &[Judged]) -> PolicyScore {
 
 /// What the measurement of a file of cases needs to know; part of `docent eval`.
 #[derive(Debug, Clone, Default, clap::Args)]
+#[group(skip)]
 pub struct Settings {
     /// For questions and cases: proposes thresholds and weights of the policy fitted on them, cross-validated.
     #[arg(long)]
@@ -373,38 +373,26 @@ fn index_of_corpus(
     folders: &ModelFolders,
 ) -> Result<(SearchIndex, Option<NativeModel>)> {
     let (documents, chunks) = read_corpus(path)?;
-    let model = match model {
-        Some(id) => {
-            let info = ModelCatalog::built_in()?.find(id)?.info.clone();
-            let found = folders
-                .find(&info)
-                .ok_or_else(|| Error::Model(format!("the files of {id} are not here; see --models-dir")))?;
-            Some((found.load()?, found.hash()))
-        }
-        None => None,
-    };
-    let (model, hash) = model.map_or((None, String::new()), |(model, hash)| (Some(model), hash));
-    let info = model
-        .as_ref()
-        .map(|model| ModelInfo { id: model.encoder().info().id.clone(), dimension: model.encoder().info().dimension });
-    let vectors = match &model {
-        Some(model) => {
+    let found = model.map(|id| folders.named(id)).transpose()?;
+    let model = found.as_ref().map(FoundModel::load).transpose()?;
+    let info = found.as_ref().map(|found| ModelInfo { id: found.info.id.clone(), dimension: found.info.dimension });
+    let vectors = match (&found, &model) {
+        (Some(found), Some(model)) => {
             let texts: Vec<String> =
                 chunks.iter().map(|chunk| embedding_text(&documents[chunk.document as usize], chunk)).collect();
-            let dimension = model.encoder().info().dimension;
             let mut cache = match cache_folder() {
-                Some(folder) => EmbeddingCache::open(&folder, &hash, dimension)?,
-                None => EmbeddingCache::none(dimension),
+                Some(folder) => EmbeddingCache::open(&folder, &found.hash(), found.info.dimension)?,
+                None => EmbeddingCache::none(found.info.dimension),
             };
             let bar = indicatif::ProgressBar::new(texts.len() as u64);
-            let (vectors, _) = builder::embed(&texts, model, &mut cache, &|_, done, all| {
-                bar.set_length(all as u64);
+            let (vectors, _) = builder::embed(&texts, model, &mut cache, &|_, done, total| {
+                bar.set_length(total as u64);
                 bar.set_position(done as u64);
             })?;
             bar.finish_and_clear();
-            Some(build_vectors(&model.encoder().info().id, &vectors)?)
+            Some(build_vectors(&found.info.id, &vectors)?)
         }
-        None => None,
+        _ => None,
     };
     let words = WordList::from_texts(chunks.iter().map(|chunk| chunk.text.as_str()), 3);
     let mut index = SearchIndex::new(build(Corpus { documents, chunks, words, model: info, ..Corpus::default() })?)?;

@@ -24,6 +24,8 @@ use crate::error::{Error, Result};
 
 /// How the questions are asked and reported.
 #[derive(Debug, clap::Args)]
+// A part of `docent eval`, whose own arguments make a group of the same name.
+#[group(skip)]
 pub struct Args {
     /// The index to ask, when the file is one of questions: the folder that `docent index` wrote.
     #[arg(long, value_name = "DIR")]
