@@ -14,13 +14,16 @@ use crate::policy::policy_decision_maker::{Decision, PolicyDecisionMaker, Reason
 use crate::relevance::choices::{Choices, fits};
 use crate::relevance::related_pages::RelatedPage;
 use crate::relevance::relevance_engine::{Progress, RelevanceEngine, Relevances};
-use crate::turn::{Action, Intent, Passage};
+use crate::turn::{Action, FollowUpKind, Intent, Passage};
 
 /// Passages searched for each that is asked for: the rest shows what the hits split on, and what is related.
 const SEARCH_DEPTH: usize = 4;
 
 /// Ambiguity of a question that points at something nobody has named, 0..=1.
 const UNRESOLVED_AMBIGUITY: f32 = 0.8;
+
+/// Content words up to which a pronoun without a conversation is taken to refer to nothing.
+const MOST_WORDS_OF_A_BARE_PRONOUN: usize = 3;
 
 /// What the turn has found out before it decides.
 struct Prepared {
@@ -193,6 +196,12 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> TurnRun<'_, '_, 
             // The same thing: a message that names something else is a new question, and may be asked back about.
             context.is_some_and(|context| context >= self.policy.context_threshold)
         };
+        // "How do I set it?" as a first message points at nothing either; in a long question the word may well refer to
+        // something in the question itself.
+        let pronoun = question.follow_up == Some(FollowUpKind::Pronoun)
+            && !question.carried
+            && shape.content_words <= MOST_WORDS_OF_A_BARE_PRONOUN;
+        let unresolved = shape.unresolved || pronoun;
         let facts = DecisionFacts {
             asked_summary: question.asked_summary,
             asked_human: question.asked_human,
@@ -210,12 +219,11 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> TurnRun<'_, '_, 
             coverage: shape.coverage,
             content_words: if question.unsearchable { 0 } else { shape.content_words },
             // That several pages match is no ambiguity by itself: most questions have more than one good passage.
-            ambiguity: match (&choices.facet, shape.unresolved) {
-                (Some(_), _) => choices.split,
-                (None, true) => UNRESOLVED_AMBIGUITY,
-                (None, false) => 0.0,
+            ambiguity: {
+                let split = if choices.facet.is_some() { choices.split } else { 0.0 };
+                if unresolved { split.max(UNRESOLVED_AMBIGUITY) } else { split }
             },
-            unresolved: shape.unresolved,
+            unresolved,
             unknown_names: shape.unknown_names,
             choices: choices.items.len(),
             asked_before,

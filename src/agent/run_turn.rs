@@ -428,7 +428,8 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> TurnRun<'_, '_, 
             intent: Some(understanding.intent),
             message: self.message.clone(),
             query: query.text.clone(),
-            carried: !query.carried.is_empty() || understanding.follow_up.is_some(),
+            // Without a conversation nothing can have been carried over, whatever the message points at.
+            carried: !self.history.is_empty() && (!query.carried.is_empty() || understanding.follow_up.is_some()),
             asked_human: understanding.signals.wants_human,
             follow_up: understanding.follow_up.map(|follow_up| follow_up.kind),
             ..Question::default()

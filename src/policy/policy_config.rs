@@ -31,10 +31,11 @@ pub struct PolicyConfig {
     /// Answered turns on one topic after which a summary is offered as a choice, 2..=50.
     pub summary_after: u32,
     /// Evidence below which a specific question counts as not covered by the docs, 0..=1; never above
-    /// [`Self::relevance_threshold`] in effect.
+    /// [`Self::relevance_threshold`] in effect. A question that names something unknown to the docs needs no less than
+    /// that one.
     pub not_in_docs_threshold: f32,
     /// How sure the agent must be that a question is ambiguous before it asks although something was found, 0..=1.
-    /// Higher asks less; 1 asks only where nothing was found.
+    /// Higher asks less; 1 asks only about an even split.
     pub ambiguity_threshold: f32,
     /// A learned policy that replaces the order of the table within what its rules allow.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -52,7 +53,7 @@ impl Default for PolicyConfig {
             max_options: 3,
             summary_after: 6,
             not_in_docs_threshold: 0.15,
-            ambiguity_threshold: 0.6,
+            ambiguity_threshold: 0.55,
             learned: None,
         }
     }

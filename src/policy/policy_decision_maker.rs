@@ -237,17 +237,17 @@ fn weak(facts: &DecisionFacts, config: &PolicyConfig) -> bool {
     facts.found > 0 && facts.best < config.relevance_threshold
 }
 
-/// The question says clearly what it is about, and the docs hold hardly any of it.
+/// The question says clearly what it is about, and the docs hold hardly any of it: it names something that they do not
+/// know, or it has four content words and next to no evidence.
 fn not_covered(facts: &DecisionFacts, config: &PolicyConfig) -> bool {
-    // A name, or four content words, make a question specific enough to say that the docs do not cover it.
-    (facts.unknown_names > 0 || facts.content_words >= 4)
-        && !facts.unresolved
-        && (facts.found == 0 || facts.best < config.not_in_docs_threshold.min(config.relevance_threshold))
+    let weak = facts.found == 0 || facts.best < config.relevance_threshold;
+    let hardly = facts.found == 0 || facts.best < config.not_in_docs_threshold.min(config.relevance_threshold);
+    !facts.unresolved && ((facts.unknown_names > 0 && weak) || (facts.content_words >= 4 && hardly))
 }
 
 /// Found, but for several readings that the choices can tell apart.
 fn ambiguous(facts: &DecisionFacts, config: &PolicyConfig) -> bool {
-    facts.found > 0 && !facts.chosen && facts.choices >= 2 && facts.ambiguity > config.ambiguity_threshold
+    facts.found > 0 && !facts.chosen && facts.choices >= 2 && facts.ambiguity >= config.ambiguity_threshold
 }
 
 /// The first answer, or one on another topic than before.

@@ -106,7 +106,7 @@ pub fn points_at_nothing(query: &str) -> bool {
                 let before = folded[..at].chars().next_back();
                 let after = folded[at + pointer.len()..].chars().next();
                 !matches!(before, Some('应' | '因' | '如' | '在' | '由' | '从' | '本' | '彼'))
-                    && after.is_some_and(|c| is_han(c) && !"是的怎么在有会能可要时外前后处".contains(c))
+                    && after.is_some_and(|c| is_han(c) && !"是的怎么在有会能可要用去选如何时外前后处".contains(c))
             })
         })
 }
@@ -148,6 +148,7 @@ mod tests {
             ("How do I install Milvus?", false),
             ("怎么安装插件", false),
             ("应该怎么安装", false),
+            ("v-if 和 v-show 该用哪个？", false),
             ("在此之前要做什么", false),
             ("I get this error when installing", false),
         ] {

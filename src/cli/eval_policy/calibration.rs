@@ -120,7 +120,8 @@ fn thresholds(cases: &[&Judged], config: &PolicyConfig) -> PolicyConfig {
     best.1
 }
 
-/// Weights of a multinomial logistic regression, each outcome weighing the same however many cases it has.
+/// Weights of a multinomial logistic regression. A case weighs less the more cases its outcome has, by the square root:
+/// weighing outcomes equally asks back far too often where most questions have an answer.
 fn weights(cases: &[&Judged]) -> LogisticWeights {
     let rows: Vec<([f32; DecisionFacts::FEATURES.len()], usize)> = cases
         .iter()
@@ -132,6 +133,7 @@ fn weights(cases: &[&Judged]) -> LogisticWeights {
     const FEATURES: usize = DecisionFacts::FEATURES.len();
     let mut sizes = [0.0_f32; 3];
     rows.iter().for_each(|(_, outcome)| sizes[*outcome] += 1.0);
+    let all = rows.len() as f32;
     let mut weights = [[0.0_f32; FEATURES + 1]; 3];
     for _ in 0..STEPS {
         let mut gradient = [[0.0_f32; FEATURES + 1]; 3];
@@ -141,7 +143,7 @@ fn weights(cases: &[&Judged]) -> LogisticWeights {
             let total: f32 = logits.iter().map(|logit| (logit - top).exp()).sum();
             for (at, row) in gradient.iter_mut().enumerate() {
                 let share = (logits[at] - top).exp() / total;
-                let miss = (share - if at == *outcome { 1.0 } else { 0.0 }) / sizes[*outcome];
+                let miss = (share - if at == *outcome { 1.0 } else { 0.0 }) / (sizes[*outcome] * all).sqrt();
                 row[0] += miss;
                 row[1..].iter_mut().zip(features).for_each(|(own, feature)| *own += miss * feature);
             }
