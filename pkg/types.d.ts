@@ -215,7 +215,6 @@ export interface LlmConfig {
   stream?: boolean;
   timeouts?: { firstByteMs?: number; idleMs?: number; totalMs?: number };
   maxRetries?: number;
-  budget?: PromptBudget;
 }
 
 /** What `Agent.load` takes. */

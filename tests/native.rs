@@ -5,6 +5,7 @@
 mod native {
     mod chat_cassettes;
     mod chat_client;
+    mod chat_command;
     mod embedding;
     mod grounding;
     mod guidance;

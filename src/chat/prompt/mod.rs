@@ -112,7 +112,7 @@ impl PromptWriter<'_> {
             rules.push(words.detailed);
         }
         rules.push(words.language);
-        let system = self.system(words.role, words, &rules, &block, &["docs", "reader"]);
+        let system = self.system(words.role, words, &rules, &block, &["docs"]);
         let question = as_data(question);
         let meaning = standalone.filter(|query| *query != question).map(as_data);
         self.assemble(
@@ -154,7 +154,8 @@ impl PromptWriter<'_> {
             rules.extend([words.passages_first, self.grounding_rule(words), words.nothing_invented, words.cite]);
         }
         rules.push(words.language);
-        let system = self.system(words.role, words, &rules, &block, &["docs", "answer", "reader"]);
+        let quoted: &[&str] = if passages.is_empty() { &["answer"] } else { &["docs", "answer"] };
+        let system = self.system(words.role, words, &rules, &block, quoted);
         let message = as_data(message);
         self.assemble(
             &block,
@@ -248,14 +249,14 @@ impl PromptWriter<'_> {
         DataBlock::for_texts(cleaned.iter().map(String::as_str), self.seed)
     }
 
-    fn system(&self, role: &str, words: &Templates, rules: &[&str], block: &DataBlock, blocks: &[&str]) -> String {
+    fn system(&self, role: &str, words: &Templates, rules: &[&str], block: &DataBlock, quoted: &[&str]) -> String {
         let mut text = format!("{role}\n{}", words.rules_head);
         for (at, rule) in rules.iter().enumerate() {
             text.push_str(&format!("\n{}. {rule}", at + 1));
         }
-        for name in blocks.iter().take(1) {
+        for (at, name) in quoted.iter().enumerate() {
             let data = words.data.replace("{open}", &block.open(name)).replace("{close}", &block.close(name));
-            text.push_str(&format!("\n{}. {data}", rules.len() + 1));
+            text.push_str(&format!("\n{}. {data}", rules.len() + at + 1));
         }
         text
     }

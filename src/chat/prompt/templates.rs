@@ -2,7 +2,7 @@
 
 use crate::turn::{FollowUpKind, Language};
 
-/// All that the prompts say in one language. `{docs}` stands for the mark of a block of data.
+/// All that the prompts say in one language. `{open}` and `{close}` stand for the marks of a block of data.
 pub(super) struct Templates {
     pub(super) role: &'static str,
     pub(super) rules_head: &'static str,
