@@ -49,6 +49,9 @@ pub struct ChatOptions<'a> {
     pub preferences: Preferences,
 }
 
+/// What a site does with the record of a turn.
+pub type Sink = Box<dyn Fn(&TurnRecord)>;
+
 /// The agent of one conversation.
 pub struct ConversationalAgent<C, E, F, K> {
     pub(super) config: AgentConfig,
@@ -57,7 +60,7 @@ pub struct ConversationalAgent<C, E, F, K> {
     pub(super) index: RefCell<Option<SearchIndex>>,
     pub(super) embeddings: RefCell<Vec<(String, Vec<f32>)>>,
     pub(super) filter: RefCell<Rc<dyn ContentFilter>>,
-    pub(super) sink: RefCell<Option<Box<dyn Fn(&TurnRecord)>>>,
+    pub(super) sink: RefCell<Option<Sink>>,
     busy: Cell<bool>,
 }
 
@@ -141,7 +144,7 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> ConversationalAg
 
     /// Sets what is called with the record of every turn, and again when the reader's next step completes it: of a turn
     /// that comes twice the last record counts.
-    pub fn set_sink(&self, sink: Option<Box<dyn Fn(&TurnRecord)>>) {
+    pub fn set_sink(&self, sink: Option<Sink>) {
         *self.sink.borrow_mut() = sink;
     }
 

@@ -173,7 +173,7 @@ mod tests {
         check(&save[..save.len() / 2], "EOF");
         check(&save.replace("\"version\":1,\"memory\"", "\"version\":9,\"memory\""), "version 9");
         check(&save.replacen("docent-session", "another", 1), "another");
-        check(&save.replace("docent-conversation", "something"), "something");
+        check(&save.replace("docent-conversation", "something"), "`format`");
     }
 
     #[test]

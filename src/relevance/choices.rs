@@ -50,6 +50,9 @@ pub struct Choices {
     pub split: f32,
 }
 
+/// Reads a facet's value off a passage.
+type FacetOf = fn(&Passage) -> Option<String>;
+
 /// The facet on which the best hits split, if there is one that the question does not settle.
 ///
 /// Facets are tried in the order product, version, platform, section. A section says little about what a reader means, so
@@ -60,7 +63,7 @@ pub fn facet_choices(question: &str, hits: &[Passage], most: usize, analyzer: &A
     let top: Vec<&Passage> = hits.iter().filter(|hit| hit.scores.evidence >= best * AMONG_BEST).collect();
     let asked = fold(question).into_owned();
     let short = content_words(question, analyzer).len() <= 2;
-    let facets: [(&str, fn(&Passage) -> Option<String>); 4] =
+    let facets: [(&str, FacetOf); 4] =
         [("product", product), ("version", |hit| hit.version.clone()), ("platform", platform), ("section", section)];
     for (name, value_of) in facets {
         if name == "section" && !short {

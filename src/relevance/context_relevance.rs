@@ -41,11 +41,14 @@ impl CosineRange {
     }
 }
 
+/// The embedding of the query, those of the messages, and the range of the model that made them.
+pub type Embeddings<'a> = (&'a [f32], &'a [Vec<f32>], CosineRange);
+
 /// What ties a query to the conversation.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Ties<'a> {
-    /// Embeddings of the query and of the messages, with the model's range; `None` where there is no model.
-    pub embeddings: Option<(&'a [f32], &'a [Vec<f32>], CosineRange)>,
+    /// The embeddings; `None` where there is no model.
+    pub embeddings: Option<Embeddings<'a>>,
     /// Tags of the best page for the query.
     pub tags: &'a [String],
     /// Tags of the pages of the last answer.

@@ -124,7 +124,7 @@ pub(super) fn parse_cases(name: &str, text: &str) -> Result<Vec<PolicyCase>> {
 fn case(line: Line) -> std::result::Result<PolicyCase, String> {
     match line {
         Line::Own(line) => {
-            let role = |at: usize| if at % 2 == 0 { Role::User } else { Role::Assistant };
+            let role = |at: usize| if at.is_multiple_of(2) { Role::User } else { Role::Assistant };
             let message = |(at, content)| ChatMessage { role: role(at), content };
             Ok(PolicyCase {
                 id: line.id,
