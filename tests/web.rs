@@ -101,7 +101,7 @@ async fn a_second_chat_is_busy_and_reading_works_meanwhile() {
         let reset = agent.reset();
         (refused, reset, agent.export(), agent.metrics())
     };
-    let (first, (second, reset, saved, metrics)) = futures_util::join!(first, second);
+    let (first, (second, reset, saved, metrics)) = futures_util::future::join(first, second).await;
     assert_eq!(text(&second.unwrap_err(), "code"), "busy");
     assert_eq!(text(&reset.unwrap_err(), "code"), "busy");
     assert!(!saved.is_empty() && metrics.is_object());
