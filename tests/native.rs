@@ -13,6 +13,7 @@ mod native {
     mod policy;
     mod real_llm;
     mod recovery;
+    mod report;
     mod support;
     mod typescript;
 }

@@ -348,7 +348,8 @@ impl PolicyDecisionMaker {
             rule: rule.name.to_owned(),
             confusion,
             detailed: answers && facts.confusion + 1 == config.confusion_limit,
-            offer_summary: answers && facts.topic_turns >= config.summary_after,
+            // Once after so many answers, and again after as many more: a choice, not a refrain.
+            offer_summary: answers && facts.topic_turns > 0 && facts.topic_turns.is_multiple_of(config.summary_after),
             probabilities,
         }
     }
@@ -463,6 +464,8 @@ mod tests {
         assert!(!decide(DecisionFacts { confusion: 1, ..FOUND }).detailed);
         assert!(decide(DecisionFacts { topic_turns: 6, ..FOUND }).offer_summary);
         assert!(!decide(DecisionFacts { topic_turns: 5, ..FOUND }).offer_summary);
+        assert!(!decide(DecisionFacts { topic_turns: 7, ..FOUND }).offer_summary);
+        assert!(decide(DecisionFacts { topic_turns: 12, ..FOUND }).offer_summary);
     }
 
     #[test]
