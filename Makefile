@@ -93,7 +93,10 @@ native: need-native ## The native tests.
 .PHONY: web
 web: need-wasm dev-bin ## The tests of the boundary, in headless Chrome.
 	@sh tests/need.sh wasm-pack chromium chromedriver
-	@$(DEV) index tests/fixtures/web-docs --out target/web-index --base-url /docs/
+	@$(DEV) index tests/fixtures/web-docs --out $(TARGET)/web-index --base-url /docs/
+	@cd $(TARGET)/web-index && { printf '{'; find . -type f ! -path './models/*' | sed 's|^\./||' | sort | while read -r file; do \
+		printf '%s"%s":"%s"' "$$comma" "$$file" "$$(base64 <"$$file" | tr -d '\n')"; comma=,; done; printf '}'; } >../web-index.json
+	DOCENT_WEB_INDEX="$$(cat $(TARGET)/web-index.json)" \
 	wasm-pack test --headless --chrome --chromedriver "$$(command -v chromedriver)" . --no-default-features --features agent --test web
 
 .PHONY: js
@@ -125,7 +128,7 @@ bench: pkg release-bin ## Speed, memory and sizes beside the peers, in headless 
 .PHONY: clean
 clean: ## Removes what was built.
 	$(CARGO) clean
-	rm -rf pkg/wasm pkg/widget pkg/LICENSE-* target/web-index
+	rm -rf pkg/wasm pkg/widget pkg/LICENSE-*
 
 .PHONY: need-native need-wasm
 need-native:

@@ -1,6 +1,7 @@
 //! The boundary in a real browser: JavaScript values in, JavaScript values and errors out.
 //!
-//! `make web` builds a small index of `tests/fixtures/web-docs` first; the test runner serves it from the checkout.
+//! `make web` builds a small index of `tests/fixtures/web-docs` first and hands its files over in a variable at compile time;
+//! the tests answer the module's fetches with them.
 #![cfg(target_arch = "wasm32")]
 
 use docent::wasm::agent::Agent;
@@ -11,7 +12,27 @@ use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
 
 wasm_bindgen_test_configure!(run_in_browser);
 
-const INDEX: &str = "/target/web-index/manifest.json";
+const INDEX: &str = "/web-index/manifest.json";
+
+/// Answers fetches below `/web-index/` with the files of the built index, once for the page.
+fn serve_index() {
+    let files = option_env!("DOCENT_WEB_INDEX").expect("run these tests with `make web`, which builds their index");
+    let serve = Function::new_with_args(
+        "files",
+        "if (globalThis.served) return;
+         globalThis.served = true;
+         const real = globalThis.fetch;
+         globalThis.fetch = async (request) => {
+           const address = new URL(request.url ?? request, location.href);
+           if (!address.pathname.startsWith('/web-index/')) return real(request);
+           const file = JSON.parse(files)[address.pathname.slice('/web-index/'.length)];
+           const body = file === undefined ? 'no such file' : Uint8Array.from(atob(file), (c) => c.charCodeAt(0));
+           const response = new Response(body, { status: file === undefined ? 404 : 200 });
+           return Object.defineProperty(response, 'url', { value: address.href });
+         };",
+    );
+    serve.call1(&JsValue::NULL, &files.into()).unwrap();
+}
 
 fn js(json: &str) -> JsValue {
     JSON::parse(json).unwrap()
@@ -26,6 +47,7 @@ fn text(value: &JsValue, path: &str) -> String {
 }
 
 fn options(more: &str) -> JsValue {
+    serve_index();
     let options = js(more);
     if get(&options, "index").is_undefined() {
         Reflect::set(&options, &"index".into(), &INDEX.into()).unwrap();
@@ -75,7 +97,7 @@ async fn chinese_goes_in_and_comes_out() {
 #[wasm_bindgen_test]
 async fn errors_are_agent_errors_with_stable_codes() {
     for (more, code, part) in [
-        (r#"{"index": "/target/web-index/missing.json"}"#, "index_unreachable", "HTTP 404"),
+        (r#"{"index": "/web-index/missing.json"}"#, "index_unreachable", "HTTP 404"),
         (r#"{"index": "/"}"#, "index_not_an_index", "HTML"),
         (r#"{"index": null}"#, "invalid_option", "index"),
         (r#"{"policy": {"topK": 0}}"#, "invalid_option", "topK"),
