@@ -39,7 +39,7 @@ struct Prepared {
 
 impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> TurnRun<'_, '_, C, E, F, K> {
     /// Searches, decides and answers.
-    pub(super) async fn answer(&mut self, question: Question) -> Draft {
+    pub(super) async fn answer(&mut self, mut question: Question) -> Draft {
         if self.agent.index.borrow().is_none() {
             let text = self.say(Say::NoIndex);
             self.trace.warnings.push("there is no index yet".to_owned());
@@ -51,7 +51,20 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> TurnRun<'_, '_, 
                 ..Draft::default()
             };
         }
-        let prepared = self.prepare(&question).await;
+        if question.general && question.query != question.message {
+            // A whole question that the docs answer by itself needs nothing from the conversation.
+            let alone = self.search(&question.message, 1).await;
+            let best = alone.passages.first().map_or(0.0, |passage| passage.scores.evidence);
+            if best >= self.policy.relevance_threshold {
+                question.query.clone_from(&question.message);
+                question.carried = false;
+            }
+        }
+        let mut prepared = self.prepare(&question).await;
+        // A page that the answer quotes is no page beyond it.
+        let quoted = self.executor().answer(Say::Answer, &prepared.findings.passages, false).quoted;
+        prepared.related.retain(|page| quoted.iter().all(|passage| passage.document != page.document));
+        prepared.facts.related = prepared.related.len();
         let since = self.clock();
         let maker = PolicyDecisionMaker::new(self.policy.clone());
         let decision = maker.decide(&prepared.facts);

@@ -151,6 +151,8 @@ pub(super) struct Question {
     pub(super) query: String,
     /// The query was completed from the conversation.
     pub(super) carried: bool,
+    /// The query was completed although the message is a whole question, only because its words are general.
+    pub(super) general: bool,
     /// The choice that continues an earlier question.
     pub(super) chosen: Option<OfferedItem>,
     pub(super) any_choice: bool,
@@ -430,6 +432,7 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> TurnRun<'_, '_, 
             query: query.text.clone(),
             // Without a conversation nothing can have been carried over, whatever the message points at.
             carried: !self.history.is_empty() && (!query.carried.is_empty() || understanding.follow_up.is_some()),
+            general: query.reason == "general",
             asked_human: understanding.signals.wants_human,
             follow_up: understanding.follow_up.map(|follow_up| follow_up.kind),
             ..Question::default()

@@ -26,6 +26,9 @@ pub const EF_CONSTRUCTION: usize = 120;
 /// Seed of the graph's random order; any fixed number makes the bytes of an index reproducible.
 const SEED: u64 = 0x0d0c_e47;
 
+/// Chunks from which an index is its own background.
+const LEAST_BACKGROUND: usize = 64;
+
 /// Chunks of an index whose similarity to a query says what "unrelated" looks like for it.
 const BACKGROUND_SAMPLE: usize = 256;
 
@@ -250,7 +253,12 @@ impl VectorIndex {
         let count = cosines.len().max(1) as f32;
         let mean = cosines.iter().sum::<f32>() / count;
         let variance = cosines.iter().map(|cosine| (cosine - mean).powi(2)).sum::<f32>() / count;
-        Background { mean, deviation: variance.sqrt() }
+        // A handful of chunks is no background: the answer itself would make up most of it. What is usual for the model
+        // stands in for the chunks that are not there.
+        let (usual, spread) = if self.model.contains("e5") { (0.80, 0.03) } else { (0.08, 0.10) };
+        let absent = LEAST_BACKGROUND.saturating_sub(cosines.len()) as f32 / 4.0;
+        let blend = |own: f32, usual: f32| (count * own + absent * usual) / (count + absent);
+        Background { mean: blend(mean, usual), deviation: blend(variance, spread * spread).sqrt() }
     }
 
     /// The index as bytes: model, sizes, the chunk of each point, scales, values, and the graph's edges.
