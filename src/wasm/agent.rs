@@ -145,7 +145,7 @@ impl Agent {
     /// The model to load: what `Embedder.load` takes as its description; `null` where there is none to load.
     #[must_use]
     pub fn model(&self) -> JsValue {
-        self.files.model().map_or(JsValue::NULL, |model| to_js(model))
+        self.files.model().map_or(JsValue::NULL, to_js)
     }
 
     /// Loads a file of the model, `model` or `tokenizer`, into JavaScript's memory.
