@@ -24,7 +24,7 @@ pub const EF_SEARCH: usize = 100;
 pub const EF_CONSTRUCTION: usize = 120;
 
 /// Seed of the graph's random order; any fixed number makes the bytes of an index reproducible.
-const SEED: u64 = 0x0d0c_e47;
+const SEED: u64 = 0x00d0_ce47;
 
 /// Chunks from which an index is its own background.
 const LEAST_BACKGROUND: usize = 64;
