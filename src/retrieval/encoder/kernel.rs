@@ -514,8 +514,10 @@ mod avx2 {
 #[cfg(target_arch = "x86_64")]
 mod avx512 {
     use std::arch::x86_64::{
-        __m256i, __m512i, _mm256_loadu_si256, _mm512_cvtepi8_epi16, _mm512_dpwssd_epi32, _mm512_loadu_si512,
-        _mm512_reduce_add_epi32, _mm512_setzero_si512,
+        __m128, __m256i, __m512i, _mm_add_epi32, _mm_add_ps, _mm_cvtepi32_ps, _mm_loadu_ps, _mm_mul_ps, _mm_set1_ps,
+        _mm_storeu_ps, _mm256_add_epi32, _mm256_castsi256_si128, _mm256_extracti128_si256, _mm256_hadd_epi32,
+        _mm256_loadu_si256, _mm512_castsi512_si256, _mm512_cvtepi8_epi16, _mm512_dpwssd_epi32,
+        _mm512_extracti64x4_epi64, _mm512_loadu_si512, _mm512_setzero_si512,
     };
 
     use super::{Product, WEIGHT_BLOCK};
@@ -557,13 +559,27 @@ mod avx512 {
                     }
                 }
             }
-            for (r, sums) in sums.iter().enumerate() {
-                for (c, &sum) in sums.iter().enumerate() {
-                    let at = (row + r) * product.outputs + output + c;
-                    out[at] = product.finish(row + r, output + c, _mm512_reduce_add_epi32(sum));
+            // SAFETY: the four outputs are ones of the product, and so is each row.
+            unsafe {
+                let scales = _mm_loadu_ps(product.weight_scales[output..].as_ptr());
+                let bias = _mm_loadu_ps(product.bias[output..].as_ptr());
+                for (r, sums) in sums.iter().enumerate() {
+                    let scale = _mm_mul_ps(_mm_set1_ps(product.activation_scales[row + r]), scales);
+                    let result = _mm_add_ps(_mm_mul_ps(totals(sums), scale), bias);
+                    _mm_storeu_ps(out[(row + r) * product.outputs + output..].as_mut_ptr(), result);
                 }
             }
         }
+    }
+
+    /// The sums of the lanes of each of four registers, reduced together: one by one they would take as long as the
+    /// products of a short row.
+    #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+    fn totals(sums: &[__m512i; 4]) -> __m128 {
+        let half = |sum: __m512i| _mm256_add_epi32(_mm512_castsi512_si256(sum), _mm512_extracti64x4_epi64::<1>(sum));
+        let [a, b, c, d] = [half(sums[0]), half(sums[1]), half(sums[2]), half(sums[3])];
+        let both = _mm256_hadd_epi32(_mm256_hadd_epi32(a, b), _mm256_hadd_epi32(c, d));
+        _mm_cvtepi32_ps(_mm_add_epi32(_mm256_castsi256_si128(both), _mm256_extracti128_si256::<1>(both)))
     }
 }
 
