@@ -6,6 +6,7 @@ mod native {
     mod chat_cassettes;
     mod chat_client;
     mod chat_command;
+    mod conversations;
     mod embedding;
     mod grounding;
     mod guidance;

@@ -11,7 +11,7 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::cli::eval_beir::{self, BeirSet, SetReport, Settings};
 use crate::cli::model_files::ModelFolders;
-use crate::cli::{eval_policy, questions, terminal};
+use crate::cli::{eval_policy, eval_rewrite, questions, terminal};
 use crate::error::{Error, Result};
 
 /// Names the folder of the shared data, whose `eval` folder `--all` runs.
@@ -51,6 +51,9 @@ pub struct Args {
     /// Folder of the cached embeddings; ~/.cache/docent or $DOCENT_CACHE by default.
     #[arg(long, value_name = "DIR")]
     pub cache: Option<PathBuf>,
+    /// Measures rewriting: folders whose queries have a history, or a .json file of rewrites in the CANARD layout.
+    #[arg(long)]
+    pub rewrite: bool,
     /// What goes with files of questions.
     #[command(flatten)]
     pub questions: questions::Args,
@@ -83,6 +86,9 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         lexical_only: args.lexical,
         cache: args.cache.clone(),
     };
+    if args.rewrite {
+        return eval_rewrite::run(&folders, &settings, args.json);
+    }
     let mut unanswerable = Vec::new();
     for folder in &args.evidence {
         unanswerable.extend(BeirSet::read(folder)?.questions());

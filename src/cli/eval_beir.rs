@@ -232,6 +232,47 @@ impl BeirSet {
         });
     }
 
+    /// Name of the set's folder.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Id and text of each query.
+    pub(super) fn queries(&self) -> &[(String, String)] {
+        &self.queries
+    }
+
+    /// The set with other wordings of its queries, by id and text.
+    pub(super) fn worded(&self, wording: impl Fn(&str, &str) -> String) -> Self {
+        let queries = self.queries.iter().map(|(id, text)| (id.clone(), wording(id, text))).collect();
+        Self { queries, ..self.clone() }
+    }
+
+    /// The index of the set, without vectors.
+    ///
+    /// # Errors
+    /// See [`index_builder::build`].
+    pub(super) fn lexical_index(&self) -> Result<SearchIndex> {
+        build(self, None)
+    }
+
+    /// nDCG@10 of each query, in the order of [`Self::queries`], of the lexical leg or of both.
+    ///
+    /// # Errors
+    /// [`Error::Model`] when both are wanted and the model cannot be used.
+    pub(super) fn ndcg(&self, settings: &Settings, mode: Mode) -> Result<Vec<f64>> {
+        let embedded = if mode == Mode::Lexical { None } else { embed(self, &[], settings)?.0 };
+        if mode != Mode::Lexical && embedded.is_none() {
+            return Err(Error::Model(format!("no model serves {}; measure with --lexical", self.name)));
+        }
+        let mut index = build(self, embedded.as_ref())?;
+        if let Some(embedded) = &embedded {
+            index.set_vectors(index_builder::build_vectors(&embedded.model, &embedded.passages)?)?;
+        }
+        let rows = rows(self, &index, &chunk_numbers(self), embedded.as_ref(), mode)?;
+        Ok(rows.iter().map(|row| row[0]).collect())
+    }
+
     /// The texts of the queries.
     #[must_use]
     pub fn questions(&self) -> Vec<String> {
@@ -415,6 +456,19 @@ fn measure(
     embedded: Option<&Embedded>,
     mode: Mode,
 ) -> Result<Metrics> {
+    let rows = rows(set, index, numbers, embedded, mode)?;
+    let interval = |metric: usize| interval(&rows.iter().map(|row| row[metric]).collect::<Vec<f64>>());
+    Ok(Metrics { ndcg_at_10: interval(0), hit_at_1: interval(1), hit_at_5: interval(2), mrr: interval(3) })
+}
+
+/// The measures of [`judge`] for each query.
+fn rows(
+    set: &BeirSet,
+    index: &SearchIndex,
+    numbers: &HashMap<String, u32>,
+    embedded: Option<&Embedded>,
+    mode: Mode,
+) -> Result<Vec<[f64; 4]>> {
     let mut rows = Vec::with_capacity(set.queries.len());
     for (at, (id, text)) in set.queries.iter().enumerate() {
         let embedding = embedded.and_then(|embedded| embedded.queries.get(at)).map(Vec::as_slice);
@@ -428,8 +482,7 @@ fn measure(
             .collect();
         rows.push(judge(&gains, grades));
     }
-    let interval = |metric: usize| interval(&rows.iter().map(|row| row[metric]).collect::<Vec<f64>>());
-    Ok(Metrics { ndcg_at_10: interval(0), hit_at_1: interval(1), hit_at_5: interval(2), mrr: interval(3) })
+    Ok(rows)
 }
 
 /// nDCG@10, Hit@1, Hit@5 and reciprocal rank of one ranking, from the grades in its order and all grades of the query.
@@ -450,7 +503,7 @@ fn judge(gains: &[f64], grades: &HashMap<u32, f64>) -> [f64; 4] {
 }
 
 /// The mean and its 95 % interval by the percentile bootstrap (Efron, 1979).
-fn interval(values: &[f64]) -> Interval {
+pub(super) fn interval(values: &[f64]) -> Interval {
     let count = values.len().max(1);
     let mean = values.iter().sum::<f64>() / count as f64;
     let mut random = Random(0xb007);
@@ -520,7 +573,7 @@ fn separation(answerable: &[f32], unanswerable: &[f32]) -> EvidenceReport {
     }
 }
 
-fn lines<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<Vec<T>> {
+pub(super) fn lines<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<Vec<T>> {
     let refuse = |reason: String| Error::Input { path: path.display().to_string(), reason };
     let text = std::fs::read_to_string(path).map_err(|error| refuse(error.to_string()))?;
     let filled = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
@@ -530,7 +583,7 @@ fn lines<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<Vec<T>> {
 }
 
 /// Query, passage and grade of every line of the set's qrels with a grade above 0.
-fn grades(folder: &Path) -> Result<Vec<(String, String, f64)>> {
+pub(super) fn grades(folder: &Path) -> Result<Vec<(String, String, f64)>> {
     let refuse = |path: &Path, reason: String| Error::Input { path: path.display().to_string(), reason };
     let mut files = Vec::new();
     for place in [folder.to_path_buf(), folder.join("qrels")] {

@@ -14,6 +14,7 @@ pub mod chat_client;
 pub mod eval;
 pub mod eval_beir;
 pub mod eval_policy;
+pub mod eval_rewrite;
 pub mod index;
 pub mod local_agent;
 pub mod local_index;

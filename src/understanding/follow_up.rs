@@ -84,6 +84,11 @@ fn leftover(text: &str) -> String {
 
 /// Whether the message refers back; `Some(true)` when it asks for something new.
 fn pronoun(message: &str, text: &str) -> Option<bool> {
+    // "什么意思？" asks about the answer without a pronoun.
+    let asks_sense = holds(text, &["什么意思", "啥意思", "指什么", "指的是什么", "指啥"]);
+    if asks_sense && strip(text, &[&zh::ASKS_MEANING, &zh::FILLER]).is_empty() {
+        return Some(false);
+    }
     let at = refers_back(message)?;
     let own = entities::mentions(message, &NoVocabulary);
     let names = |kind: EntityKind| matches!(kind, EntityKind::Name | EntityKind::Identifier | EntityKind::Language);

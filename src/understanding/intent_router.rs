@@ -83,22 +83,24 @@ impl IntentRouter {
         if is_chitchat(&text) {
             return Verdict::settled(Intent::Chitchat, 0.95, "chitchat");
         }
-        if is_position(message) {
+        let known = !memory.state().topic.query.is_empty() || !memory.messages().is_empty();
+        // The former and the latter may be two things of the conversation, and not of an offer.
+        let of_two = known && holds(&text, &["former", "latter", "前者", "后者"]);
+        if is_position(message) && !of_two {
             return Verdict::settled(Intent::Clarify, 0.9, "no_such_item");
         }
         if !text.chars().any(char::is_alphanumeric) {
             return Verdict::settled(Intent::Clarify, 0.9, "no_words");
         }
-        let known = !memory.state().topic.query.is_empty() || !memory.messages().is_empty();
+        if signals.affirmative || signals.negative || signals.indifferent {
+            return Verdict::settled(Intent::Chitchat, 0.7, "acknowledgement");
+        }
         if has_no_content(&text) {
             return if known {
                 Verdict::settled(Intent::Retrieval, 0.7, "elliptic")
             } else {
                 Verdict::settled(Intent::Clarify, 0.9, "nothing_to_search")
             };
-        }
-        if signals.affirmative || signals.negative || signals.indifferent {
-            return Verdict::settled(Intent::Chitchat, 0.7, "acknowledgement");
         }
         let share = in_vocabulary(&text, vocabulary);
         if is_question(&text) {
@@ -132,10 +134,19 @@ fn is_chitchat(text: &str) -> bool {
     if text.chars().count() > MAX_CHITCHAT_CHARS {
         return false;
     }
-    let lists: [&[&str]; 6] =
-        [&en::CHITCHAT, &en::SMALL_TALK, &en::COURTESY, &zh::CHITCHAT, &zh::SMALL_TALK, &zh::COURTESY];
-    let greets =
-        [&en::CHITCHAT[..], &en::SMALL_TALK, &zh::CHITCHAT, &zh::SMALL_TALK].iter().any(|list| holds(text, list));
+    let lists: [&[&str]; 8] = [
+        &en::SATISFIED,
+        &zh::SATISFIED,
+        &en::CHITCHAT,
+        &en::SMALL_TALK,
+        &en::COURTESY,
+        &zh::CHITCHAT,
+        &zh::SMALL_TALK,
+        &zh::COURTESY,
+    ];
+    let greets = [&en::SATISFIED[..], &zh::SATISFIED, &en::CHITCHAT, &en::SMALL_TALK, &zh::CHITCHAT, &zh::SMALL_TALK]
+        .iter()
+        .any(|list| holds(text, list));
     let laughs =
         !text.is_empty() && text.chars().all(|c| "哈嘿呵嘻啊哦嗯~！!。.，, ".contains(c)) && text.chars().any(is_han);
     let waves = text.chars().any(|c| "👍🙏👋😊😀😄🎉❤👌🙂".contains(c)) && !text.chars().any(char::is_alphanumeric);

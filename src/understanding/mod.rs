@@ -84,6 +84,10 @@ pub fn understand(message: &str, memory: &ConversationMemory, vocabulary: &dyn V
     } else {
         follow_up::detect(message, state)
     };
+    // "that's not what I asked" complains, and asks nothing about "that".
+    if signals.frustration {
+        follow_up = follow_up.filter(|follow_up| !follow_up.asks_new);
+    }
     // "yes" behind an answer that offered nothing asks it to go on.
     if signals.affirmative && selection.is_none() && follow_up.is_none() && state.last_generation.is_some() {
         follow_up = Some(FollowUpIntent { kind: FollowUpKind::Detail, asks_new: false, has_previous: true });

@@ -94,13 +94,13 @@ pub const SUMMARY: [&str; 29] = [
 ];
 
 /// Words around a trigger that bring no topic of their own.
-pub const FILLER: [&str; 126] = [
+pub const FILLER: [&str; 127] = [
     "please", "pls", "can", "could", "would", "will", "you", "me", "i", "i'd", "i would", "we", "us", "a", "an",
     "the", "to", "in", "of", "for", "with", "on", "about", "at", "as", "by", "that", "this", "these", "those", "it",
     "them", "that's", "it's", "bit", "a bit", "little", "a little", "some", "any", "just", "now", "so", "ok",
     "okay", "then", "and", "but", "give", "get", "have", "make", "put", "use", "using", "want", "need", "like",
     "love", "what", "what's", "is", "are", "was", "do", "does", "did", "there", "your", "answer", "last",
-    "previous", "explanation", "explain", "explained", "response", "above", "reply", "one", "ones", "maybe", "also",
+    "previous", "explanation", "explain", "explained", "response", "above", "reply", "go", "one", "ones", "maybe", "also",
     "try", "say", "said", "tell", "describe", "let's", "see", "look", "way", "words", "terms", "english", "version",
     "how", "much", "be", "been", "even", "really", "still", "here", "my", "point", "part", "thanks", "thank you",
     "sorry", "hmm", "um", "well", "hey", "again", "everything", "all", "whole", "thing", "same", "everyone",

@@ -11,11 +11,11 @@ use crate::dialogue::EntityKind;
 
 /// Platforms, as they are written; matched as whole words, letter case ignored.
 #[rustfmt::skip]
-pub const PLATFORMS: [&str; 44] = [
+pub const PLATFORMS: [&str; 43] = [
     "Windows", "Windows 10", "Windows 11", "macOS", "Mac", "OS X", "Linux", "Ubuntu", "Debian", "Fedora", "CentOS",
     "RHEL", "Arch", "Alpine", "WSL", "WSL2", "iOS", "iPadOS", "Android", "Chrome", "Firefox", "Safari", "Edge",
     "Chromium", "Docker", "Podman", "Kubernetes", "K8s", "AWS", "Azure", "GCP", "Raspberry Pi", "Apple Silicon",
-    "ARM64", "ARM", "x86", "FreeBSD", "Heroku", "Vercel", "Netlify", "Cloudflare", "PowerShell", "Unix", "Node",
+    "ARM64", "ARM", "x86", "FreeBSD", "Heroku", "Vercel", "Netlify", "Cloudflare", "PowerShell", "Unix",
 ];
 
 /// Programming languages; matched as whole words, letter case ignored.
@@ -31,14 +31,14 @@ pub const AMBIGUOUS_LANGUAGES: [&str; 3] = ["R", "Go", "C"];
 
 /// Product names that readers type in lower case; where an index is loaded its own words add to these.
 #[rustfmt::skip]
-pub const PRODUCTS: [&str; 74] = [
+pub const PRODUCTS: [&str; 75] = [
     "Vue", "React", "Angular", "Svelte", "Next.js", "Nuxt", "Vite", "webpack", "Babel", "ESLint", "Pinia", "Vuex",
     "npm", "pnpm", "yarn", "pip", "conda", "venv", "virtualenv", "poetry", "pytest", "Django", "Flask", "FastAPI",
     "NumPy", "pandas", "PyTorch", "TensorFlow", "spaCy", "scikit-learn", "Haystack", "LangChain", "LlamaIndex",
     "Milvus", "Qdrant", "Weaviate", "FAISS", "Chroma", "Elasticsearch", "Redis", "PostgreSQL", "Postgres", "MySQL",
     "SQLite", "MongoDB", "TiDB", "Kafka", "RabbitMQ", "nginx", "Git", "GitHub", "GitLab", "Jenkins", "Terraform",
     "Ansible", "Helm", "Prometheus", "Grafana", "Cargo", "Tokio", "axum", "Spring", "Maven", "Gradle", "Hadoop",
-    "Spark", "Airflow", "dbt", "GraphQL", "Playwright", "Cypress", "Jest", "Vitest", "Deno",
+    "Spark", "Airflow", "dbt", "GraphQL", "Playwright", "Cypress", "Jest", "Vitest", "Deno", "Node",
 ];
 
 /// Chinese names of things in [`PLATFORMS`] and [`PRODUCTS`], with what they stand for.

@@ -182,7 +182,7 @@ fn is_general_run(run: &str, sources: &Sources<'_>) -> bool {
     }) && sources.vocabulary.max_idf() > 0.0
 }
 
-/// What the conversation is about: a title of the index that was named last, else the phrase that the previous question is
+/// What the conversation is about: a title of the index that the newest message names, else the phrase that the previous question is
 /// about, else the last entity, else the title of the last search.
 fn topic(sources: &Sources<'_>) -> Option<String> {
     for (text, is_answer) in &sources.messages {
@@ -197,7 +197,11 @@ fn topic(sources: &Sources<'_>) -> Option<String> {
             return Some(mention.text.clone());
         }
     }
-    let entity = sources.entities.iter().rev().find(|entity| is_topic(entity.kind)).map(|entity| entity.text.clone());
+    // Of several names the previous question is about the first; the others it is compared with.
+    let asked = entities::mentions(sources.previous, sources.vocabulary);
+    let asked = asked.into_iter().find(|mention| is_topic(mention.kind)).map(|mention| mention.text);
+    let noted = sources.entities.iter().rev().find(|entity| is_topic(entity.kind));
+    let entity = asked.or_else(|| noted.map(|entity| entity.text.clone()));
     let phrase = phrase_of(sources.previous, sources);
     match (phrase, entity) {
         // The phrase says more than the name inside it: "Python 虚拟环境" and "Python".
@@ -220,7 +224,7 @@ fn is_place(text: &str, mention: &Mention) -> bool {
 
 /// The two things that the previous question set side by side.
 fn pair(sources: &Sources<'_>) -> Option<(String, String)> {
-    let asked = sources.messages.iter().filter(|(_, is_answer)| !is_answer).take(1);
+    let asked = sources.messages.iter().filter(|(_, is_answer)| !is_answer).take(4);
     let answered = sources.messages.iter().filter(|(_, is_answer)| *is_answer).take(1);
     for (text, _) in asked.chain(answered) {
         let found: Vec<Mention> =
@@ -238,31 +242,37 @@ fn pair(sources: &Sources<'_>) -> Option<(String, String)> {
     None
 }
 
-/// What a question is about, its question words and verbs taken away; the run with a name in it, else the longest.
+/// What a question is about: what is left of it without question words and verbs, platforms left out.
 pub(super) fn phrase_of(question: &str, sources: &Sources<'_>) -> Option<String> {
-    let text = bare(question);
-    let text = text.rsplit(['。', '！', '？', '!', '?', '\n', '，', ',']).find(|part| !part.trim().is_empty())?;
-    let mut text = format!(" {text} ");
+    if !question.chars().any(is_han) {
+        return super::english::phrase_of(question);
+    }
+    // The last part asks; a part that is all question words asks about the part before it.
+    let mut parts = bare(question).rsplit(['。', '！', '？', '!', '?', '\n', '，', ',']);
+    parts.find_map(|part| phrase_of_part(part, sources))
+}
+
+fn phrase_of_part(part: &str, sources: &Sources<'_>) -> Option<String> {
+    let mut text = format!(" {part} ");
     let mut cuts: Vec<&str> = zh::FRAME.to_vec();
     cuts.sort_by_key(|cut| std::cmp::Reverse(cut.len()));
     for cut in cuts {
         text = text.replace(cut, "\u{0}");
     }
-    let runs = text
-        .split('\u{0}')
-        .map(|run| run.trim().trim_matches(['的', '了', '在', '把', '和', '用', ' ', '“', '”', '`']));
-    let mut best: Option<(bool, usize, &str)> = None;
-    for run in runs {
+    let trimmed = |run: &str| {
+        let run = run.trim().trim_start_matches(['的', '在', '把', '和', '用', '给', '里', '中', ' ', '“', '`']);
+        run.trim_end_matches(['的', '了', '里', '中', '上', '下', '和', ' ', '”', '`']).trim().to_owned()
+    };
+    let platform = |run: &str| {
+        let found = entities::mentions(run, sources.vocabulary);
+        matches!(&found[..], [one] if one.kind == EntityKind::Platform && one.text.len() >= run.len())
+    };
+    let clear = |run: &String| {
         let han = run.chars().filter(|c| is_han(*c)).count();
         let latin = run.chars().filter(char::is_ascii_alphabetic).count();
-        if han < 2 && latin < 2 || run.chars().count() > MAX_PHRASE_CHARS || !chinese_pronouns(run).is_empty() {
-            continue;
-        }
-        let named = entities::mentions(run, sources.vocabulary).iter().any(|mention| is_topic(mention.kind));
-        let candidate = (named, han + latin, run);
-        if best.is_none_or(|best| (candidate.0, candidate.1) > (best.0, best.1)) {
-            best = Some(candidate);
-        }
-    }
-    best.map(|(_, _, run)| run.to_owned())
+        (han >= 2 || latin >= 2) && chinese_pronouns(run).is_empty() && !platform(run)
+    };
+    let runs: Vec<String> = text.split('\u{0}').map(trimmed).filter(clear).collect();
+    let phrase = runs.join(" ");
+    (!phrase.is_empty() && phrase.chars().count() <= MAX_PHRASE_CHARS).then_some(phrase)
 }

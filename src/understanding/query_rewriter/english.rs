@@ -16,6 +16,8 @@ use crate::dialogue::EntityKind;
 const MAX_FRAGMENT_WORDS: usize = 8;
 /// Longest answer that is taken as a name rather than as an explanation, in words.
 const MAX_NAMING_ANSWER_WORDS: usize = 40;
+/// User messages in which two things set side by side are looked for, newest first. Positive.
+const PAIR_TURNS: usize = 4;
 /// Longest phrase that stands in for a pronoun, in words; longer ones make the query unreadable.
 const MAX_PHRASE_WORDS: usize = 7;
 
@@ -203,7 +205,7 @@ fn pronouns(parsed: &Parsed<'_>, sources: &Sources<'_>) -> Option<Rewrite> {
         if own.iter().any(|mention| mention.end <= start && named(mention.kind)) {
             return None;
         }
-        let personal = matches!(parsed.word(at), "he" | "she" | "him" | "his" | "her" | "hers");
+        let personal = matches!(parsed.word(at), "he" | "she" | "him" | "his" | "her" | "hers" | "former" | "latter");
         if is_bound(parsed, at, personal) {
             return None;
         }
@@ -224,9 +226,13 @@ fn pronouns(parsed: &Parsed<'_>, sources: &Sources<'_>) -> Option<Rewrite> {
 fn is_bound(parsed: &Parsed<'_>, at: usize, personal: bool) -> bool {
     const DETERMINERS: [&str; 9] = ["the", "a", "an", "my", "our", "your", "each", "every", "another"];
     !personal
+        && parsed.word(at.wrapping_sub(1)) != "of"
         && (1..at).any(|i| {
             let word = parsed.word(i);
-            let content = !en::is_common(word) && !en::STOPS.contains(&word) && !en::AUXILIARIES.contains(&word);
+            let content = !en::is_common(word)
+                && !is_general(word)
+                && !en::STOPS.contains(&word)
+                && !en::AUXILIARIES.contains(&word);
             content
                 && (DETERMINERS.contains(&parsed.word(i - 1)) || i >= 2 && DETERMINERS.contains(&parsed.word(i - 2)))
         })
@@ -364,7 +370,7 @@ fn thing(sources: &Sources<'_>, person: bool) -> Option<String> {
     let naming = sources.answers.first().filter(|answer| answer.split_whitespace().count() <= MAX_NAMING_ANSWER_WORDS);
     for text in naming.into_iter().chain(sources.asked.first()) {
         let found = entities::mentions(text, &NoVocabulary);
-        if let Some(mention) = found.iter().rev().find(|mention| mention.quoted) {
+        if let Some(mention) = found.iter().rev().find(|mention| mention.quoted && mention.kind == EntityKind::Name) {
             return Some(mention.text.clone());
         }
     }
@@ -377,7 +383,7 @@ fn thing(sources: &Sources<'_>, person: bool) -> Option<String> {
 
 /// The two things that the previous question or answer set side by side.
 fn pair(sources: &Sources<'_>) -> Option<(String, String)> {
-    for text in sources.asked.iter().take(1).chain(sources.answers.iter().take(1)) {
+    for text in sources.asked.iter().take(PAIR_TURNS).chain(sources.answers.iter().take(1)) {
         let found: Vec<Mention> = entities::mentions(text, &NoVocabulary)
             .into_iter()
             .filter(|mention| matches!(mention.kind, EntityKind::Name | EntityKind::Identifier | EntityKind::Language))
@@ -413,17 +419,11 @@ fn general(parsed: &Parsed<'_>, sources: &Sources<'_>) -> Option<Rewrite> {
         return None;
     }
     let content: Vec<&String> = parsed.lower.iter().filter(|word| !en::is_common(word) && word.len() > 1).collect();
-    let general = content.iter().all(|word| {
-        en::GENERAL.contains(&word.as_str()) || word.strip_suffix('s').is_some_and(|stem| en::GENERAL.contains(&stem))
-    });
+    let general = content.iter().all(|word| is_general(word) || en::COMPARING.contains(&word.as_str()));
     if !general {
         return None;
     }
-    let subject = match phrase_of(sources.previous) {
-        Some(phrase) if entities::mentions(&phrase, &NoVocabulary).is_empty() => topic(sources).unwrap_or(phrase),
-        Some(phrase) => phrase,
-        None => topic(sources)?,
-    };
+    let subject = phrase_of(sources.previous).or_else(|| topic(sources))?;
     let bare = parsed.text.trim().trim_end_matches(['?', '.', '!', ' ']);
     if let Some((a, b)) =
         pair(sources).filter(|_| parsed.lower.iter().any(|word| en::COMPARING.contains(&word.as_str())))
@@ -434,12 +434,24 @@ fn general(parsed: &Parsed<'_>, sources: &Sources<'_>) -> Option<Rewrite> {
     Some(Rewrite::new(format!("{bare} {joint} {subject}?"), vec![subject], "general"))
 }
 
+/// Whether a word is general in documentation, in the singular or the plural.
+fn is_general(word: &str) -> bool {
+    en::GENERAL.contains(&word) || word.strip_suffix('s').is_some_and(|stem| en::GENERAL.contains(&stem))
+}
+
 /// What a question is about: its object behind "how do I <verb>", its subject in front of the verb.
 pub(super) fn phrase_of(question: &str) -> Option<String> {
     // The last sentence asks; what stands before it tells.
     let sentence = question.trim().trim_end_matches(['?', '.', '!', ' ']);
     let sentence = sentence.rsplit(['?', '!', '\n']).next().unwrap_or(sentence);
     let sentence = sentence.rsplit(". ").next().unwrap_or(sentence).trim();
+    // "I'm on Postgres 16, how do I …": the clause behind the comma asks.
+    let asks = |tail: &str| {
+        let first = Parsed::of(tail).word(0).to_owned();
+        let frames = en::FRAME.contains(&first.as_str()) || en::AUXILIARIES.contains(&first.as_str());
+        frames && tail.split(' ').count() >= 3
+    };
+    let sentence = sentence.rsplit_once(", ").map(|(_, tail)| tail).filter(|tail| asks(tail)).unwrap_or(sentence);
     let parsed = Parsed::of(sentence);
     let mut at = 0;
     let mut wants_verb = false;
@@ -506,6 +518,9 @@ fn is_nominal(phrase: &str) -> bool {
         "else",
     ];
     let last = parsed.lower.last().map_or("", String::as_str);
+    if en::STOPS.contains(&parsed.word(0)) {
+        return false;
+    }
     let named = !entities::mentions(phrase, &NoVocabulary).is_empty();
     !parsed.lower.iter().any(|word| spoken.contains(&word.as_str()))
         && (named || !(last.ends_with("ed") && parsed.lower.len() > 1))
