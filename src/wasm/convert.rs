@@ -1,4 +1,5 @@
 //! Values that cross the boundary: errors, and plain data as JSON.
+#![cfg_attr(not(feature = "agent"), allow(dead_code, reason = "the embedder alone throws errors and takes bytes"))]
 
 use js_sys::{Error as JsError, Function, JSON, Reflect};
 use serde::Serialize;
