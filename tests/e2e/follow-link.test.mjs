@@ -14,6 +14,7 @@ test("a source leads to its heading, and the conversation is still there", async
   await widget.open();
   await widget.ready();
   const turn = await widget.ask("How do I preview a folder?");
+  await widget.saved(2);
   const link = page.locator("docent-chat .sources a").first();
   await Promise.all([page.waitForURL(/\/docs\//), link.click()]);
   const address = new URL(page.url());

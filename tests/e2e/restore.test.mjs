@@ -36,7 +36,7 @@ test("the widget's conversation survives a reload, and a new one begins clean", 
   await widget.open();
   await widget.ready();
   await widget.ask("How do I index my documentation?");
-  await page.waitForTimeout(200);
+  await widget.saved(2);
   await page.reload();
   await widget.panel.waitFor();
   assert.equal(await widget.answers.count(), 1);

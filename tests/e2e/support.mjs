@@ -107,6 +107,17 @@ export class Widget {
     return this.page.evaluate(() => JSON.parse(JSON.stringify(document.querySelector("docent-chat").state)));
   }
 
+  /** Waits until the conversation with this many messages is in the page's storage. */
+  saved(messages) {
+    return this.page.waitForFunction(
+      (messages) =>
+        Object.entries(sessionStorage).some(
+          ([key, value]) => key.startsWith("docent:conversation:") && JSON.parse(value).messages.length === messages,
+        ),
+      messages,
+    );
+  }
+
   /** Types a question, sends it with Enter and waits for the whole answer; gives the turn. */
   async ask(text, { timeout = 60_000 } = {}) {
     await this.input.fill(text);
