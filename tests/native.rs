@@ -15,6 +15,7 @@ mod native {
     mod real_llm;
     mod recovery;
     mod report;
+    mod search;
     mod support;
     mod typescript;
 }

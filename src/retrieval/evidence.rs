@@ -18,20 +18,25 @@ pub struct Signals {
     pub coverage: f32,
     /// Share of the query's words that the index holds at all, 0..=1.
     pub in_vocabulary: f32,
-    /// Share of the query's terms, by weight, in the headings.
-    pub heading: f32,
 }
 
 /// The evidence, 0..=1.
 #[must_use]
 pub fn evidence(signals: &Signals, weights: &EvidenceWeights) -> f32 {
-    let common = weights.lexical * signals.lexical
-        + weights.coverage * signals.coverage
-        + weights.in_vocabulary * signals.in_vocabulary
-        + weights.heading * signals.heading;
     let sum = match signals.dense {
-        Some(dense) => weights.bias + weights.dense * dense + common,
-        None => weights.lexical_only_bias + weights.lexical_only * common,
+        Some(dense) => {
+            weights.bias
+                + weights.dense * dense
+                + weights.lexical * signals.lexical
+                + weights.coverage * signals.coverage
+                + weights.in_vocabulary * signals.in_vocabulary
+        }
+        None => {
+            weights.lexical_only_bias
+                + weights.lexical_only_lexical * signals.lexical
+                + weights.lexical_only_coverage * signals.coverage
+                + weights.lexical_only_in_vocabulary * signals.in_vocabulary
+        }
     };
     1.0 / (1.0 + (-sum).exp())
 }
@@ -43,8 +48,8 @@ mod tests {
     #[test]
     fn more_of_each_signal_is_more_evidence() {
         let weights = EvidenceWeights::default();
-        let little = Signals { dense: Some(1.0), lexical: 0.1, coverage: 0.2, in_vocabulary: 0.5, heading: 0.0 };
-        let much = Signals { dense: Some(4.0), lexical: 0.6, coverage: 0.9, in_vocabulary: 1.0, heading: 1.0 };
+        let little = Signals { dense: Some(1.0), lexical: 0.1, coverage: 0.2, in_vocabulary: 0.5 };
+        let much = Signals { dense: Some(4.0), lexical: 0.6, coverage: 0.9, in_vocabulary: 1.0 };
         assert!(evidence(&much, &weights) > evidence(&little, &weights));
         let without = |signals: Signals| Signals { dense: None, ..signals };
         assert!(evidence(&without(much), &weights) > evidence(&without(little), &weights));

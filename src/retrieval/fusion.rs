@@ -35,14 +35,27 @@ impl QueryScale {
     }
 }
 
+/// What speaks for a candidate.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Support {
+    /// Its BM25F.
+    pub lexical: f32,
+    /// Its cosine; `None` without a dense leg.
+    pub cosine: Option<f32>,
+    /// It stands on a page of questions and answers, and the query is a question.
+    pub question_page: bool,
+    /// It begins with a yes or a no, and the query wants one.
+    pub verdict: bool,
+}
+
 /// The fused score of a candidate, 0 and up.
 #[must_use]
-pub fn fuse(scale: &QueryScale, lexical: f32, cosine: Option<f32>, weights: &FusionWeights) -> f32 {
-    let lexical = scale.lexical(lexical);
-    match cosine {
-        Some(cosine) => (weights.lexical * lexical + weights.dense * scale.dense(cosine)).max(0.0),
-        None => weights.lexical * lexical,
-    }
+pub fn fuse(scale: &QueryScale, support: &Support, weights: &FusionWeights) -> f32 {
+    let lexical = weights.lexical * scale.lexical(support.lexical);
+    let dense = support.cosine.map_or(0.0, |cosine| weights.dense * scale.dense(cosine));
+    let page = if support.question_page { weights.question_page } else { 0.0 };
+    let verdict = if support.verdict { weights.verdict } else { 0.0 };
+    (lexical + dense + page + verdict).max(0.0)
 }
 
 #[cfg(test)]
@@ -54,14 +67,21 @@ mod tests {
         let background = Some(Background { mean: 0.1, deviation: 0.1 });
         let scale = QueryScale { best_lexical: 8.0, most_lexical: 10.0, best_dense: 0.7, background };
         let weights = FusionWeights::default();
-        let base = fuse(&scale, 2.0, Some(0.3), &weights);
-        assert!(fuse(&scale, 4.0, Some(0.3), &weights) > base);
-        assert!(fuse(&scale, 2.0, Some(0.5), &weights) > base);
-        assert!(fuse(&scale, 2.0, None, &weights) >= 0.0);
+        let support = Support { lexical: 2.0, cosine: Some(0.3), ..Support::default() };
+        let base = fuse(&scale, &support, &weights);
+        for better in [
+            Support { lexical: 4.0, ..support },
+            Support { cosine: Some(0.5), ..support },
+            Support { question_page: true, ..support },
+            Support { verdict: true, ..support },
+        ] {
+            assert!(fuse(&scale, &better, &weights) > base, "{better:?}");
+        }
+        assert!(fuse(&scale, &Support { cosine: None, ..support }, &weights) >= 0.0);
     }
 
     #[test]
     fn an_empty_query_has_no_scale_and_no_score() {
-        assert_eq!(fuse(&QueryScale::default(), 0.0, None, &FusionWeights::default()), 0.0);
+        assert_eq!(fuse(&QueryScale::default(), &Support::default(), &FusionWeights::default()), 0.0);
     }
 }

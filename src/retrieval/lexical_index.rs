@@ -13,6 +13,7 @@ use std::collections::HashMap;
 
 use crate::error::Result;
 use crate::retrieval::analyzer::{Analyzer, Token, TokenKind};
+use crate::retrieval::answer_form::gives_verdict;
 use crate::retrieval::codec::{ByteReader, damaged, put_bytes, put_varint};
 use crate::retrieval::document::{Chunk, Document};
 use crate::retrieval::lexical_query::LexicalQuery;
@@ -130,6 +131,9 @@ impl LexicalIndex {
             for (term, count) in counts(body.into_iter().filter(|token| !token.stopword)) {
                 both.entry(term).or_default().1 = count;
             }
+            if gives_verdict(&chunk.text) {
+                both.insert(VERDICT_TERM.to_owned(), (0, 1));
+            }
             for (term, (heading, body)) in both {
                 builders.entry(term).or_default().chunks.push((number as u32, heading, body));
             }
@@ -222,6 +226,18 @@ impl LexicalIndex {
             }
         }
         Ok(result)
+    }
+
+    /// The chunks that begin as an answer to a yes-or-no question, in order.
+    ///
+    /// # Errors
+    /// [`crate::error::IndexError::Damaged`] when a posting names a chunk that is not there.
+    pub fn chunks_with_verdict(&self) -> Result<Vec<u32>> {
+        let mut chunks = Vec::new();
+        if let Some(number) = self.terms.find(VERDICT_TERM) {
+            self.each_posting(number, |chunk, _| chunks.push(chunk))?;
+        }
+        Ok(chunks)
     }
 
     /// The weighted and length-normalized frequency of BM25F.
@@ -379,6 +395,10 @@ impl LexicalIndex {
     }
 }
 
+/// The term under which the chunks stand that begin as an answer to a yes-or-no question. No query can hold it, since the
+/// analyzer drops control characters.
+const VERDICT_TERM: &str = "\u{1}verdict";
+
 /// Names the postings in error messages.
 const POSTINGS: &str = "the postings of the lexical index";
 
@@ -506,6 +526,14 @@ mod tests {
     #[test]
     fn a_page_s_title_serves_all_of_its_chunks() {
         assert_eq!(best("virtual"), [0, 1]);
+    }
+
+    #[test]
+    fn chunks_that_begin_with_a_verdict_are_known_and_cannot_be_searched_for() {
+        let chunks = [chunk(0, &[], "Install it."), chunk(0, &[], "Yes. It is supported.")];
+        let index = LexicalIndex::build(&Analyzer::default(), &[page("FAQ", &[])], &chunks).unwrap();
+        assert_eq!(index.chunks_with_verdict(), Ok(vec![1]));
+        assert!(Analyzer::default().analyze(VERDICT_TERM).iter().all(|token| token.term != VERDICT_TERM));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Finding the passages that answer a query: analysis, BM25F, vectors, fusion, second stage.
 
 pub mod analyzer;
+pub mod answer_form;
 pub mod best_passage;
 pub(crate) mod codec;
 pub mod document;

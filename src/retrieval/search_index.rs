@@ -14,12 +14,13 @@ use std::collections::HashMap;
 
 use crate::error::{Error, IndexError, Result};
 use crate::retrieval::analyzer::{Analyzer, TokenKind};
+use crate::retrieval::answer_form::{QuestionForm, names_question_page};
 use crate::retrieval::best_passage::{best_passage, highlights};
 use crate::retrieval::codec::damaged;
 use crate::retrieval::document::{Chunk, Document};
 use crate::retrieval::evidence::{Signals, evidence};
 use crate::retrieval::facets::{Filter, Preferences};
-use crate::retrieval::fusion::{QueryScale, fuse};
+use crate::retrieval::fusion::{QueryScale, Support, fuse};
 use crate::retrieval::lexical_index::{LexicalIndex, LexicalScores, page_starts};
 use crate::retrieval::lexical_query::{LexicalQuery, QueryOptions};
 use crate::retrieval::second_stage::{Candidate, EvidenceReranker, RERANK_DEPTH, Reranker};
@@ -346,7 +347,7 @@ impl SearchIndex {
         let query = LexicalQuery::new(&parts.analyzer, &parts.lexical, &parts.synonyms, request.query, &options);
         let scores = parts.lexical.score(&query, &self.weights.lexical)?;
         let filter = request.filter.or_default(&parts.default_filter);
-        let (hits, scale) = self.candidates(&query, &scores, embedding, mode, &filter);
+        let (hits, scale) = self.candidates(request.query, &query, &scores, embedding, mode, &filter)?;
         let hits = self.order(request, &query, hits, &scale, mode, &mut warnings);
         let hits = self.select(hits, request.top_k);
         Ok(self.respond(&query, &scale, hits, mode, warnings))
@@ -369,12 +370,13 @@ impl SearchIndex {
     /// The candidates of the legs that answer, each with every score that there is.
     fn candidates(
         &self,
+        question: &str,
         query: &LexicalQuery,
         scores: &LexicalScores,
         embedding: Option<&[f32]>,
         mode: Mode,
         filter: &Filter,
-    ) -> (Vec<Hit>, QueryScale) {
+    ) -> Result<(Vec<Hit>, QueryScale)> {
         let accepted: Option<Vec<bool>> =
             (!filter.is_open()).then(|| self.parts.documents.iter().map(|document| filter.accepts(document)).collect());
         let accepts = |chunk: u32| {
@@ -397,21 +399,35 @@ impl SearchIndex {
         let mut chunks: Vec<u32> = lexical.iter().chain(&dense).map(|hit| hit.0).collect();
         chunks.sort_unstable();
         chunks.dedup();
+        let form = QuestionForm::of(question);
+        let verdicts = if form.wants_verdict { self.parts.lexical.chunks_with_verdict()? } else { Vec::new() };
         let hits = chunks
             .into_iter()
             .map(|chunk| {
                 let lexical = scores.scores.get(chunk as usize).copied().unwrap_or(0.0);
                 let cosine = self.vectors.as_ref().zip(embedding).and_then(|(v, query)| v.cosine(query, chunk));
+                let support = Support {
+                    lexical,
+                    cosine,
+                    question_page: form.is_question && self.is_question_page(chunk),
+                    verdict: verdicts.binary_search(&chunk).is_ok(),
+                };
                 let fused = match mode {
-                    Mode::Lexical => scale.lexical(lexical),
                     Mode::Dense => cosine.unwrap_or(-1.0) + 1.0,
-                    Mode::Hybrid => fuse(&scale, lexical, cosine, &self.weights.fusion),
+                    Mode::Lexical | Mode::Hybrid => fuse(&scale, &support, &self.weights.fusion),
                 };
                 let coverage = covered(query, scores.matched.get(chunk as usize).copied().unwrap_or(0));
                 Hit { chunk, lexical, cosine, fused, score: fused, coverage, heading: HeadingMatch::default() }
             })
             .collect();
-        (hits, scale)
+        Ok((hits, scale))
+    }
+
+    /// Whether a chunk's page or one of its headings says that it holds questions and answers.
+    fn is_question_page(&self, chunk: u32) -> bool {
+        let chunk = &self.parts.chunks[chunk as usize];
+        let title = &self.parts.documents[chunk.document as usize].title;
+        [title].into_iter().chain(&chunk.heading_path).any(|name| names_question_page(name))
     }
 
     /// The dense leg: the graph answers, unless a filter leaves so few chunks that comparing with each is as quick.
@@ -601,7 +617,6 @@ impl SearchIndex {
             lexical: scale.lexical(hit.lexical),
             coverage: hit.coverage,
             in_vocabulary: query.in_vocabulary,
-            heading: hit.heading.coverage,
         };
         Passage {
             id: format!("{}#{}", document.id, chunk.ordinal),
