@@ -10,12 +10,14 @@ mod native {
     mod embedding;
     mod grounding;
     mod guidance;
+    mod index_build;
     mod models;
     mod policy;
     mod real_llm;
     mod recovery;
     mod report;
     mod search;
+    mod sites;
     mod support;
     mod typescript;
 }

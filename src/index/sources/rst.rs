@@ -65,6 +65,7 @@ pub fn read(source: &str, style: AnchorStyle) -> RstPage {
         styles: Vec::new(),
         substitutions: substitutions(&lines),
         module: String::new(),
+        object: String::new(),
         level: 1,
     };
     reader.body(&lines, 0, true);
@@ -78,6 +79,8 @@ struct Reader {
     styles: Vec<(char, bool)>,
     substitutions: BTreeMap<String, String>,
     module: String,
+    /// The object that is being described: its members are named after it.
+    object: String,
     level: u8,
 }
 
@@ -340,29 +343,14 @@ impl Reader {
             }
             name if is_object(name) => {
                 let signature = argument.trim_end_matches('\\').trim();
-                let anchor = (name.starts_with("py:") || !name.contains(':')).then(|| {
-                    let bare = signature.split(['(', ' ', ':', '=']).next().unwrap_or_default();
-                    let bare = if matches!(
-                        signature.split_once(' '),
-                        Some(("class" | "async" | "staticmethod" | "classmethod", _))
-                    ) {
-                        signature.split(' ').nth(1).unwrap_or_default().split('(').next().unwrap_or_default()
-                    } else {
-                        bare
-                    };
-                    if self.module.is_empty() || bare.starts_with(&self.module) {
-                        bare.to_owned()
-                    } else {
-                        format!("{}.{bare}", self.module)
-                    }
-                });
+                let is_python = name.starts_with("py:") || !name.contains(':');
+                let anchor = is_python.then(|| self.object_name(signature)).filter(|anchor| !anchor.is_empty());
                 let level = self.level;
-                self.blocks.push(Block::Heading {
-                    level: (level + 1).min(6),
-                    text: signature.to_owned(),
-                    anchor: anchor.filter(|a| !a.is_empty()),
-                });
+                let text = signature.to_owned();
+                self.blocks.push(Block::Heading { level: (level + 1).min(6), text, anchor: anchor.clone() });
+                let around = std::mem::replace(&mut self.object, anchor.unwrap_or_default());
                 self.body(content, depth + 1, false);
+                self.object = around;
                 self.level = level;
             }
             // Admonitions, figures, tabs, `only`, and whatever extensions bring: their content is text.
@@ -412,6 +400,24 @@ impl Reader {
                 }
                 self.body(content, depth + 1, sections && name == "only");
             }
+        }
+    }
+
+    /// The full name of a Python object, which Sphinx takes as its anchor.
+    fn object_name(&self, signature: &str) -> String {
+        let mut words = signature.split(' ');
+        let first = words.next().unwrap_or_default();
+        let named = if matches!(first, "class" | "async" | "staticmethod" | "classmethod") {
+            words.next().unwrap_or_default()
+        } else {
+            first
+        };
+        let bare = named.split(['(', ':', '=']).next().unwrap_or_default();
+        let around = if self.object.is_empty() { &self.module } else { &self.object };
+        if around.is_empty() || bare.is_empty() || bare.starts_with(around.as_str()) {
+            bare.to_owned()
+        } else {
+            format!("{around}.{bare}")
         }
     }
 
