@@ -84,7 +84,7 @@ impl SiteConfig {
         } else {
             serde_norway::from_str(text).map_err(|error| refuse(error.to_string()))?
         };
-        for (name, _) in &config.default_filter {
+        for name in config.default_filter.keys() {
             if !matches!(name.as_str(), "version" | "language" | "section" | "tag" | "tags") {
                 return Err(refuse(format!(
                     "default_filter: `{name}` is no facet; version, language, section and tags are"

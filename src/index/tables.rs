@@ -290,7 +290,8 @@ mod tests {
 
     #[test]
     fn every_truncation_is_told() {
-        let all: [(Vec<u8>, fn(&[u8]) -> bool); 3] = [
+        type Refuses = fn(&[u8]) -> bool;
+        let all: [(Vec<u8>, Refuses); 3] = [
             (documents_to_bytes(&documents()), |bytes| documents_from_bytes(bytes).is_err()),
             (chunks_to_bytes(&chunks(), 3), |bytes| chunks_from_bytes(bytes, 3).is_err()),
             (texts_to_bytes(&["one", "二"]), |bytes| texts_from_bytes(bytes).is_err()),

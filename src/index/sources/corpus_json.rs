@@ -20,11 +20,14 @@ pub struct Entry {
     pub content: String,
 }
 
+/// The entries of a file, and the ids of those that were refused with the reason.
+pub type Entries = (Vec<Entry>, Vec<(String, String)>);
+
 /// Reads the file: its entries, and those that were refused with the reason.
 ///
 /// # Errors
 /// [`Error::Input`] when the file is no list of objects.
-pub fn read(path: &str, text: &str) -> Result<(Vec<Entry>, Vec<(String, String)>)> {
+pub fn read(path: &str, text: &str) -> Result<Entries> {
     let refuse = |reason: String| Error::Input { path: path.to_owned(), reason };
     let text = text.trim_start_matches('\u{feff}').trim();
     let values: Vec<Value> = if text.starts_with('{') {

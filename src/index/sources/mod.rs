@@ -395,7 +395,7 @@ fn read_candidates(
     let (kinds, mut html): (Vec<&Candidate>, Vec<Page>) = html.into_iter().unzip();
     boilerplate::remove(&mut html);
     let suffix = options.url_suffix.or(corpus.config.url_suffix);
-    let built = kinds.into_iter().zip(html).map(|(candidate, page)| (candidate, page));
+    let built = kinds.into_iter().zip(html);
     let mut read: Vec<(Page, UrlSuffix)> = Vec::new();
     for (candidate, mut page) in other.into_iter().chain(built) {
         if let Some(named) = &candidate.named {

@@ -231,11 +231,12 @@ impl Reader {
         let joins = before > 0
             && self.blocks.len() > before
             && matches!(&self.blocks[before - 1], Block::Text(text) if text.lines().last().is_some_and(|line| list_marker(line.trim_start()).is_some() || line.starts_with("  ")));
-        if joins && let Block::Text(text) = self.blocks.remove(before) {
-            if let Some(Block::Text(list)) = self.blocks.get_mut(before - 1) {
-                list.push('\n');
-                list.push_str(&text);
-            }
+        if joins
+            && let Block::Text(text) = self.blocks.remove(before)
+            && let Some(Block::Text(list)) = self.blocks.get_mut(before - 1)
+        {
+            list.push('\n');
+            list.push_str(&text);
         }
         // The rest of the item's texts follow in their own lines.
         let from = if joins { before - 1 } else { before };
@@ -719,8 +720,8 @@ fn dedented<'a>(lines: &[&'a str], most: usize) -> Vec<&'a str> {
 /// The marker of a list item: its width in bytes and how it is shown.
 fn list_marker(text: &str) -> Option<(usize, String)> {
     for mark in ["- ", "* ", "+ ", "• "] {
-        if text.starts_with(mark) {
-            let width = mark.len() + indent_of(&text[mark.len()..]);
+        if let Some(rest) = text.strip_prefix(mark) {
+            let width = mark.len() + indent_of(rest);
             return Some((width, "- ".to_owned()));
         }
     }
