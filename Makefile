@@ -123,7 +123,7 @@ eval: release-bin ## Retrieval, rewriting and policy on the sets under DOCENT_TE
 .PHONY: bench
 bench: pkg release-bin ## Speed, memory and sizes beside the peers, in headless Chromium, as one table.
 	@sh tests/need.sh node chromium
-	@sh bench/run.sh $(RELEASE) $(TARGET)/bench
+	@sh tests/bench/run.sh $(RELEASE) $(TARGET)/bench
 
 .PHONY: clean
 clean: ## Removes what was built.

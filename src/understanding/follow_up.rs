@@ -281,7 +281,7 @@ fn stands_alone(before: &str, next: &str, breaks: bool) -> bool {
         "install",
         "try",
     ];
-    if breaks && next.is_empty() || breaks {
+    if breaks {
         return FRONTS.contains(&before) || !before.is_empty() && next.is_empty();
     }
     VERBS.contains(&next)

@@ -37,7 +37,7 @@ fn find(text: &str, phrase: &str, from: usize) -> Option<usize> {
     while let Some(at) = text[from..].find(phrase).map(|at| from + at) {
         let before = text[..at].chars().next_back();
         let after = text[at + phrase.len()..].chars().next();
-        let whole = !(first_joins && before.is_some_and(joins)) && !(last_joins && after.is_some_and(joins));
+        let whole = !(first_joins && before.is_some_and(joins) || last_joins && after.is_some_and(joins));
         if whole {
             return Some(at);
         }

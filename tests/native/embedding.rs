@@ -73,6 +73,19 @@ fn embeddings_are_those_of_onnxruntime() {
     check_golden(minilm());
 }
 
+#[test]
+fn models_made_on_demand_agree_with_onnxruntime_too() {
+    for entry in ModelCatalog::built_in().unwrap().models.into_iter().filter(|entry| !entry.committed) {
+        let info = entry.info;
+        let read = |role| std::fs::read(models().join(&info.file(role).unwrap().path));
+        if let (Ok(network), Ok(tokenizer)) = (read(ModelFileRole::Network), read(ModelFileRole::Tokenizer)) {
+            check_golden(&Encoder::load(info.clone(), &network, &tokenizer).unwrap());
+        } else {
+            println!("skipped: {} (not there; `make models-multilingual` makes it)", info.id);
+        }
+    }
+}
+
 const TEXTS: [&str; 9] = [
     "",
     "Hello",

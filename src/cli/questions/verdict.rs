@@ -59,12 +59,12 @@ pub fn judge(question: &Question, turn: &Turn, record: &TurnRecord) -> Verdict {
                 }
                 Some(_) => {}
             }
-            if let (Some(wanted), Some(_)) = (heading, rank) {
-                if !turn.sources.iter().any(|source| {
+            if let (Some(wanted), Some(_)) = (heading, rank)
+                && !turn.sources.iter().any(|source| {
                     names(page, &source.document, &source.url) && has_heading(&source.heading_path, wanted)
-                }) {
-                    faults.push(format!("no passage under the heading `{wanted}` was quoted"));
-                }
+                })
+            {
+                faults.push(format!("no passage under the heading `{wanted}` was quoted"));
             }
             let under = heading.as_ref().map_or_else(String::new, |heading| format!(", under `{heading}`"));
             format!("`{page}` among the first {top}{under}")

@@ -331,7 +331,7 @@ mod tests {
     fn ranges_point_into_the_text() {
         let text = "用 useFetch 配置数据库";
         for token in Analyzer::default().analyze(text) {
-            assert_eq!(fold(&text[token.start..token.end]).len() >= token.term.len(), true, "{token:?}");
+            assert!(fold(&text[token.start..token.end]).len() >= token.term.len(), "{token:?}");
         }
     }
 

@@ -69,7 +69,7 @@ fn fragment(parsed: &Parsed<'_>, sources: &Sources<'_>) -> Option<Rewrite> {
     if parsed.lower.iter().all(|word| en::EMPTY.contains(&word.as_str()) || word == "not" || word == "come") {
         let wh = matches!(parsed.word(0), "why" | "how" | "when" | "where" | "who" | "which" | "what");
         let bare = n <= 2 || n == 3 && parsed.word(0) == "and";
-        if wh && bare || parsed.word(0) == "and" && bare {
+        if bare && (wh || parsed.word(0) == "and") {
             let said = parsed.span(0, n).to_lowercase();
             return Some(Rewrite::new(format!("{previous}, {said}?"), vec![previous.to_owned()], "elliptic"));
         }
