@@ -72,6 +72,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     }
     if let [cases] = args.sets.as_slice()
         && cases.is_file()
+        && !args.rewrite
     {
         let default = crate::retrieval::model_manifest::ModelCatalog::built_in()?.models[0].info.id.clone();
         let model = if args.lexical { None } else { Some(args.model.as_deref().unwrap_or(&default)) };
