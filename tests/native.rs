@@ -1,6 +1,12 @@
 //! The native integration tests: one binary, one module a topic.
 #![cfg(feature = "cli")]
-#![allow(clippy::disallowed_methods, clippy::print_stdout, reason = "tests read their files and say what they skip")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "tests read their files, say what they skip, and stop at what is wrong"
+)]
 
 mod native {
     mod chat_cassettes;

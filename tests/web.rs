@@ -3,6 +3,12 @@
 //! `make web` builds a small index of `tests/fixtures/web-docs` first and hands its files over in a variable at compile time;
 //! the tests answer the module's fetches with them.
 #![cfg(target_arch = "wasm32")]
+#![allow(
+    clippy::option_env_unwrap,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "what is wrong stops the test; without the index the lints must still compile"
+)]
 
 use docent::wasm::agent::Agent;
 use js_sys::{Array, Function, JSON, Object, Promise, Reflect};

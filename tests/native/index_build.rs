@@ -39,7 +39,7 @@ impl HashModel {
     }
 
     fn vector(text: &str) -> Vec<f32> {
-        let mut vector = vec![0.01_f32; 32];
+        let mut vector = [0.01_f32; 32];
         // A Chinese character is a word of its own.
         let spaced: String =
             text.chars().map(|c| if c.is_ascii() { c.to_string() } else { format!(" {c} ") }).collect();
@@ -49,7 +49,7 @@ impl HashModel {
             vector[hash % 32] += 1.0;
         }
         let norm = vector.iter().map(|value| value * value).sum::<f32>().sqrt();
-        vector.iter().map(|value| value / norm).collect()
+        vector.iter().map(|value| value / norm).collect::<Vec<f32>>()
     }
 }
 

@@ -33,10 +33,12 @@ fn interface(types: &str, name: &str) -> BTreeMap<String, bool> {
         if depth == 0 && code == "}" {
             break;
         }
-        if depth == 0 && !code.starts_with("/**") && !code.starts_with('*') {
-            if let Some((field, _)) = code.split_once(':') {
-                fields.insert(field.trim_end_matches('?').to_owned(), field.ends_with('?'));
-            }
+        if depth == 0
+            && !code.starts_with("/**")
+            && !code.starts_with('*')
+            && let Some((field, _)) = code.split_once(':')
+        {
+            fields.insert(field.trim_end_matches('?').to_owned(), field.ends_with('?'));
         }
         depth += code.matches('{').count() as i32 - code.matches('}').count() as i32;
     }
@@ -58,7 +60,7 @@ fn members(types: &str, name: &str, member: &str) -> BTreeSet<String> {
         .map(|(end, _)| end)
         .unwrap();
     body[..end]
-        .split(|c| matches!(c, ';' | '\n'))
+        .split([';', '\n'])
         .filter_map(|field| field.split_once("?:"))
         .map(|(field, _)| field.trim().to_owned())
         .collect()
