@@ -111,7 +111,8 @@ impl Default for SecondStageWeights {
 /// Weights of the evidence: two logistic regressions, one with the dense leg and one without.
 ///
 /// Fitted on the questions of three sets against questions of other sets asked of the same index (English and Chinese,
-/// both models), each set weighing the same; the biases put the balance of both kinds of error near 0.3.
+/// both models), each set weighing the same; the biases put the balance of both kinds of error near 0.3. The bias without
+/// the dense leg was raised afterwards by 0.9: Chinese questions of words that the index cuts otherwise fell below it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct EvidenceWeights {
     /// The sum where nothing speaks for the passage.
@@ -142,7 +143,7 @@ impl Default for EvidenceWeights {
             lexical: 2.2,
             coverage: 1.7,
             in_vocabulary: 4.3,
-            lexical_only_bias: -6.8,
+            lexical_only_bias: -5.9,
             lexical_only_lexical: 3.1,
             lexical_only_coverage: 0.55,
             lexical_only_in_vocabulary: 5.1,

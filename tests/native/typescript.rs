@@ -7,6 +7,7 @@ use docent::agent::agent_config::AgentConfig;
 use docent::agent::metrics::Metrics;
 use docent::agent::turn_record::ReaderEvent;
 use docent::chat::request::LlmConfig;
+use docent::policy::logistic_policy::LogisticWeights;
 use docent::policy::policy_config::PolicyConfig;
 use docent::retrieval::facets::Filter;
 use docent::turn::{
@@ -189,7 +190,8 @@ fn what_load_takes_is_what_the_agent_reads() {
     let config = AgentConfig::default();
     assert_eq!(stated, keys(&config), "the fields of AgentOptions");
     same_fields(&types, "Filter", &Filter::default());
-    same_fields(&types, "PolicyConfig", &PolicyConfig::default());
+    let learned = LogisticWeights { features: vec![], outcomes: vec![] };
+    same_fields(&types, "PolicyConfig", &PolicyConfig { learned: Some(learned), ..PolicyConfig::default() });
     assert_eq!(members(&types, "AgentOptions", "memory"), keys(&config.memory));
     let mut filter = members(&types, "AgentOptions", "contentFilter");
     assert!(filter.remove("before") && filter.remove("after"));
