@@ -11,6 +11,7 @@ mkdir -p "$site/docs/www" "$site/docent"
 for page in README.md ARCHITECTURE.md CHANGELOG.md; do
     [ -f "$page" ] && cp "$page" "$site/docs/"
 done
+cp www/demo/docent.toml "$site/docs/"
 rm -rf "$site/docs/www/guide" && cp -R www/guide "$site/docs/www/guide"
 cp www/demo/index.html www/demo/demo.css www/demo/explain.js "$site/"
 cp pkg/*.js "$site/docent/"
