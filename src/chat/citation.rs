@@ -255,7 +255,8 @@ impl CitationFilter {
         }
     }
 
-    fn cite(&mut self, numbers: &[usize], out: &mut String) {
+    /// The citations of `numbers` that exist, in the one form; the others are counted as removed.
+    fn keep(&mut self, numbers: &[usize]) -> String {
         let mut kept = String::new();
         for &n in numbers {
             if (1..=self.allowed.count).contains(&n) {
@@ -265,6 +266,11 @@ impl CitationFilter {
                 self.found.removed += 1;
             }
         }
+        kept
+    }
+
+    fn cite(&mut self, numbers: &[usize], out: &mut String) {
+        let kept = self.keep(numbers);
         if !kept.is_empty() {
             self.give(&kept, out);
         } else if self.line_blank {
@@ -403,7 +409,8 @@ impl CitationFilter {
                 }
                 if self.line_blank && window[length..].starts_with(':') {
                     // A definition would make a link of every `[n]`.
-                    return Element::Text(length, format!("{} ", &window[..length]));
+                    let kept = self.keep(&numbers);
+                    return Element::Text(length, if kept.is_empty() { kept } else { kept + " " });
                 }
                 return Element::Citation(length, numbers);
             }
@@ -751,6 +758,7 @@ mod tests {
     #[test]
     fn definitions_make_no_links() {
         check("[1]: https://evil.example\n[x]: http://e.y", "[1] : (link removed)\n[x] : (link removed)");
+        check("[9]: https://evil.example", ": (link removed)");
     }
 
     #[test]
@@ -781,8 +789,6 @@ mod tests {
             ),
             sizes in proptest::collection::vec(1usize..6, 1..40),
         ) {
-            // Known fault: a colon cut off behind a removed citation is spaced otherwise than one that came with it.
-            prop_assume!(!parts.concat().contains("]:"));
             let reply = parts.concat();
             let mut pieces = Vec::new();
             let mut rest = reply.as_str();
