@@ -20,7 +20,8 @@ wasm_bindgen_test_configure!(run_in_browser);
 
 const INDEX: &str = "/web-index/manifest.json";
 
-/// Answers fetches below `/web-index/` with the files of the built index, once for the page.
+/// Answers fetches below `/web-index/` with the files of the built index, once for the page; below `/web-index-DAMAGE/` with
+/// files that suffered what DAMAGE names.
 fn serve_index() {
     let files = option_env!("DOCENT_WEB_INDEX").expect("run these tests with `make web`, which builds their index");
     let serve = Function::new_with_args(
@@ -28,11 +29,23 @@ fn serve_index() {
         "if (globalThis.served) return;
          globalThis.served = true;
          const real = globalThis.fetch;
+         const gzip = async (bytes) => new Response(new Blob([bytes]).stream().pipeThrough(new CompressionStream('gzip'))).arrayBuffer();
+         const damages = {
+           cut: (bytes) => bytes.slice(0, bytes.length / 2),
+           flipped: (bytes) => bytes.map((byte, at) => (at === bytes.length >> 1 ? byte ^ 4 : byte)),
+           empty: () => new Uint8Array(),
+           page: () => new TextEncoder().encode('<!doctype html><title>Not found</title>'),
+           gzip,
+           long: (bytes) => bytes.map((byte, at) => (at >= 32 && at < 36 ? 255 : byte)),
+           newer: (bytes) => bytes.map((byte, at) => (at === 8 ? 99 : byte)),
+         };
          globalThis.fetch = async (request) => {
            const address = new URL(request.url ?? request, location.href);
-           if (!address.pathname.startsWith('/web-index/')) return real(request);
-           const file = JSON.parse(files)[address.pathname.slice('/web-index/'.length)];
-           const body = file === undefined ? 'no such file' : Uint8Array.from(atob(file), (c) => c.charCodeAt(0));
+           const [found, damage, name] = /^\\/web-index(?:-([a-z]+))?\\/(.*)$/.exec(address.pathname) ?? [];
+           if (!found) return real(request);
+           const file = JSON.parse(files)[name];
+           let body = file === undefined ? 'no such file' : Uint8Array.from(atob(file), (c) => c.charCodeAt(0));
+           if (damage && name.startsWith('core-')) body = await damages[damage](body);
            const response = new Response(body, { status: file === undefined ? 404 : 200 });
            return Object.defineProperty(response, 'url', { value: address.href });
          };",
@@ -117,6 +130,27 @@ async fn errors_are_agent_errors_with_stable_codes() {
         assert_eq!(text(&error, "code"), code, "{more}");
         assert!(text(&error, "message").contains(part), "{more}: {}", text(&error, "message"));
     }
+}
+
+#[wasm_bindgen_test]
+async fn damaged_index_files_are_refused_by_name_and_with_advice() {
+    for (damage, code) in [
+        ("cut", "index_truncated"),
+        ("flipped", "index_damaged"),
+        ("empty", "index_empty"),
+        ("page", "index_not_an_index"),
+        ("gzip", "index_not_an_index"),
+        ("long", "index_damaged"),
+        ("newer", "index_version"),
+    ] {
+        let error = refused(&format!(r#"{{"index": "/web-index-{damage}/manifest.json"}}"#)).await;
+        assert_eq!(text(&error, "name"), "AgentError", "{damage}");
+        assert_eq!(text(&error, "code"), code, "{damage}: {}", text(&error, "message"));
+    }
+    // The module is whole after all of them.
+    let turn =
+        load("{}").await.chat("How do I create a virtual environment?".into(), JsValue::UNDEFINED).await.unwrap();
+    assert!(get(&turn, "error").is_null());
 }
 
 #[wasm_bindgen_test]
