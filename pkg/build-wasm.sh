@@ -9,11 +9,10 @@ target=$1
 cargo=${CARGO:-cargo}
 mkdir -p "$target/wasm-modules" pkg/wasm
 
-# module FEATURE NAME OPT_LEVEL
+# module FEATURE NAME
 module() {
-    "$cargo" build --quiet --profile wasm --target wasm32-unknown-unknown --lib --no-default-features --features "$1" \
-        --config "profile.wasm.opt-level=$3"
-    built="$target/wasm32-unknown-unknown/wasm/docent.wasm"
+    "$cargo" build --quiet --profile "wasm-$1" --target wasm32-unknown-unknown --lib --no-default-features --features "$1"
+    built="$target/wasm32-unknown-unknown/wasm-$1/docent.wasm"
     seen="$target/wasm-modules/$2.wasm"
     stamp="$target/wasm-modules/$2.stamp"
     how="$(wasm-bindgen --version)"
@@ -25,5 +24,5 @@ module() {
     fi
 }
 
-module agent docent '"z"'
-module embedder docent_embedder 3
+module agent docent
+module embedder docent_embedder
