@@ -14,7 +14,6 @@ DEV := $(TARGET)/debug/docent
 RELEASE := $(TARGET)/release/docent
 SITE := $(TARGET)/demo
 PORT ?= 8737
-export CARGO_TERM_PROGRESS_WHEN ?= never
 
 .PHONY: help
 help: ## Lists the targets.
@@ -32,11 +31,11 @@ site: pkg models release-bin ## The demo site, as a folder of static files.
 
 .PHONY: release-bin
 release-bin: need-native
-	@$(CARGO) build --quiet --release --features cli --bin docent
+	@$(CARGO) build --release --features cli --bin docent
 
 .PHONY: dev-bin
 dev-bin: need-native
-	@$(CARGO) build --quiet --features cli --bin docent
+	@$(CARGO) build --features cli --bin docent
 
 .PHONY: wasm
 wasm: need-wasm ## The two modules: the agent (small, first) and the embedder (large, later), into pkg/wasm/.

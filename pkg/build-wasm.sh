@@ -11,7 +11,7 @@ mkdir -p "$target/wasm-modules" pkg/wasm
 
 # module FEATURE NAME
 module() {
-    "$cargo" build --quiet --profile "wasm-$1" --target wasm32-unknown-unknown --lib --no-default-features --features "$1"
+    "$cargo" build --profile "wasm-$1" --target wasm32-unknown-unknown --lib --no-default-features --features "$1"
     built="$target/wasm32-unknown-unknown/wasm-$1/docent.wasm"
     seen="$target/wasm-modules/$2.wasm"
     stamp="$target/wasm-modules/$2.stamp"
