@@ -6,6 +6,8 @@ pub mod dialogue;
 pub mod error;
 pub mod host;
 pub mod index;
+pub mod json;
+pub mod order;
 pub mod policy;
 pub mod relevance;
 pub mod retrieval;

@@ -44,6 +44,20 @@ class Int8:
         return graph.named_node("Mul", ["we_f", "we_s"], output, "we_mul")
 
 
+class Float32:
+    """Nothing is rounded: what the other formats are compared with."""
+
+    def linear(self, graph, x, name, weights):
+        output, node = graph.next_name("MatMul")
+        graph.packed_weight(f"{name}_t", weights.astype(np.float32).T)
+        return graph.named_node("MatMul", [x, f"{name}_t"], output, node)
+
+    def embedding(self, graph, ids, weights):
+        output, node = graph.next_name("Gather")
+        graph.packed_weight("wemb", weights.astype(np.float32))
+        return graph.named_node("Gather", ["wemb", ids], output, node)
+
+
 class Q4:
     """Half a byte a weight, in blocks of 32 with one float16 scale; the published blocks, without rounding again.
 

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::chat::prompt::{Grounding, PromptBudget};
 use crate::error::{Error, Result};
+use crate::json;
 use crate::policy::policy_config::{PolicyConfig, whole};
 use crate::turn::{Contact, Language};
 
@@ -134,19 +135,15 @@ impl AgentConfig {
     /// # Errors
     /// [`Error::InvalidOption`] naming the option.
     pub fn from_json(value: Value) -> Result<Self> {
-        // A list would be read as the fields in their order.
         if !value.is_object() {
             return Err(Error::InvalidOption {
                 name: "options".to_owned(),
                 reason: "an object with the agent's options is needed".to_owned(),
             });
         }
-        let config: Self = serde_path_to_error::deserialize(value).map_err(|error| Error::InvalidOption {
-            name: match error.path().to_string() {
-                root if root == "." => "options".to_owned(),
-                path => path,
-            },
-            reason: error.inner().to_string(),
+        let config: Self = json::from_value(&value).map_err(|fault| Error::InvalidOption {
+            name: if fault.path.is_empty() { "options".to_owned() } else { fault.path },
+            reason: fault.reason,
         })?;
         config.check()?;
         Ok(config)
@@ -157,7 +154,7 @@ impl AgentConfig {
     /// # Errors
     /// [`Error::InvalidOption`] naming the option.
     pub fn from_layers(site: Option<&Value>, page: &Value) -> Result<Self> {
-        let mut options = site.cloned().unwrap_or_else(|| Value::Object(serde_json::Map::new()));
+        let mut options = site.cloned().unwrap_or_else(json::object);
         merge(&mut options, page);
         Self::from_json(options)
     }
@@ -173,7 +170,7 @@ impl AgentConfig {
             if !(variant.weight > 0.0 && variant.weight <= 1000.0) {
                 return Err(Error::InvalidOption {
                     name: format!("variants[{at}].weight"),
-                    reason: format!("{} is not above 0 and up to 1000", variant.weight),
+                    reason: format!("{} is not above 0 and up to 1000", json::number(variant.weight)),
                 });
             }
             if variant.name.trim().is_empty() || self.variants[..at].iter().any(|other| other.name == variant.name) {

@@ -8,6 +8,7 @@ use crate::dialogue::{FactKind, ReaderFact};
 use crate::error::Error;
 use crate::host::{ChatClient, Clock, EmbeddingModel, IndexFiles};
 use crate::index::reader::read_texts;
+use crate::order;
 use crate::relevance::choices::{Choice, Choices, facet_choices, page_choices};
 use crate::relevance::context_relevance::{CosineRange, MESSAGES, Ties, context_relevance};
 use crate::relevance::question_shape::QuestionShape;
@@ -124,7 +125,7 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> TurnRun<'_, '_, 
             .map(|chunk| index.texts().shard_of(chunk))
             .filter(|shard| response.missing_texts.contains(shard))
             .collect();
-        shards.sort_unstable();
+        order::sort(&mut shards);
         shards.dedup();
         shards
     }
@@ -353,7 +354,7 @@ fn titles_like(index: &SearchIndex, query: &str, shown: &[String], language: Lan
             (shared / (title.len().max(1) as f32).sqrt() + 0.01 * page.authority * page.boost, at, page)
         })
         .collect();
-    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    order::sort_by(&mut scored, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     scored
         .into_iter()
         .take(6)

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::turn_record::{NextMove, ReaderEvent, TurnRecord};
+use crate::order;
 use crate::turn::Action;
 
 /// Rephrasings in a row that fail a task.
@@ -242,7 +243,7 @@ impl Metrics {
             (metrics.prompt_tokens as f64 * prompt + metrics.completion_tokens as f64 * reply) / 1000.0
         });
         metrics.unanswered = open.into_values().collect();
-        metrics.unanswered.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.question.cmp(&b.question)));
+        order::sort_by(&mut metrics.unanswered, |a, b| b.count.cmp(&a.count).then_with(|| a.question.cmp(&b.question)));
         metrics
     }
 }

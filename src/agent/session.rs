@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 use super::agent_config::AgentConfig;
 use super::turn_record::{ReaderEvent, TurnRecord};
 use crate::dialogue::ConversationMemory;
-use crate::dialogue::conversation_memory::WindowLimits;
+use crate::dialogue::conversation_memory::{SavedMemory, WindowLimits};
 use crate::error::{Error, Result};
+use crate::json;
 
 /// Name and version of the save.
 const FORMAT: &str = "docent-session";
@@ -58,7 +59,7 @@ pub(super) struct Session {
 struct Save<'a> {
     format: &'static str,
     version: u32,
-    memory: &'a serde_json::value::RawValue,
+    memory: SavedMemory<'a>,
     progress: &'a Progress,
     log: &'a [TurnRecord],
 }
@@ -68,7 +69,7 @@ struct Save<'a> {
 struct SavedSession {
     format: String,
     version: u32,
-    memory: Box<serde_json::value::RawValue>,
+    memory: serde_json::Value,
     progress: Progress,
     log: Vec<TurnRecord>,
 }
@@ -91,18 +92,18 @@ impl Session {
 
     /// Everything as JSON.
     pub(super) fn export(&self) -> String {
-        let memory = self.memory.export();
-        let raw: Option<&serde_json::value::RawValue> = serde_json::from_str(&memory).ok();
-        raw.and_then(|memory| {
-            let save = Save { format: FORMAT, version: VERSION, memory, progress: &self.progress, log: &self.log };
-            serde_json::to_string(&save).ok()
+        json::to_text(&Save {
+            format: FORMAT,
+            version: VERSION,
+            memory: self.memory.saved(),
+            progress: &self.progress,
+            log: &self.log,
         })
-        .unwrap_or_default()
     }
 
     /// A conversation from what [`Self::export`] gave.
-    pub(super) fn restore(config: &AgentConfig, json: &str) -> Result<Self> {
-        let saved: SavedSession = serde_json::from_str(json).map_err(|error| Error::Storage(error.to_string()))?;
+    pub(super) fn restore(config: &AgentConfig, text: &str) -> Result<Self> {
+        let saved: SavedSession = json::from_text(text).map_err(|fault| Error::Storage(fault.to_string()))?;
         if saved.format != FORMAT {
             return Err(Error::Storage(format!("`{}` is not the save of a conversation", saved.format)));
         }
@@ -110,7 +111,7 @@ impl Session {
             return Err(Error::Storage(format!("version {} of the save; this build reads {VERSION}", saved.version)));
         }
         let mut memory = memory(config, String::new());
-        memory.restore(saved.memory.get())?;
+        memory.restore_value(&saved.memory)?;
         Ok(Self { memory, progress: saved.progress, log: saved.log })
     }
 

@@ -171,8 +171,7 @@ impl TurnRecord {
     /// The record as one line of JSON, without the line's end.
     #[must_use]
     pub fn to_line(&self) -> String {
-        // Plain data with string keys and finite numbers: serialising it cannot fail.
-        serde_json::to_string(self).unwrap_or_default()
+        crate::json::to_text(self)
     }
 
     /// Whether the turn gave an answer from the documentation.

@@ -6,6 +6,7 @@
 use serde_json::Value;
 
 use crate::error::{Error, Result};
+use crate::json;
 
 /// Longest message taken over from an endpoint, in characters.
 const MAX_MESSAGE_CHARS: usize = 500;
@@ -58,7 +59,7 @@ impl EndpointError {
     pub fn from_value(error: &Value) -> Self {
         let text = |value: &Value| match value {
             Value::String(text) => Some(text.clone()),
-            Value::Number(number) => Some(number.to_string()),
+            Value::Number(number) => Some(json::to_text(number)),
             _ => None,
         };
         let message = match error {
@@ -66,7 +67,7 @@ impl EndpointError {
                 .iter()
                 .find_map(|field| fields.get(*field).and_then(text))
                 .unwrap_or_default(),
-            other => text(other).unwrap_or_else(|| other.to_string()),
+            other => text(other).unwrap_or_else(|| json::to_text(other)),
         };
         let inner = error.get("innererror").and_then(|inner| inner.get("code"));
         let codes = [error.get("code"), error.get("type"), inner].into_iter().flatten();

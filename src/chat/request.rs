@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::message::ChatRequest;
 use crate::error::{Error, Result};
+use crate::json;
 
 /// Azure's first stable version of the chat API that streams token counts; used when the site names none.
 const AZURE_API_VERSION: &str = "2024-10-21";
@@ -209,13 +210,10 @@ impl LlmConfig {
     /// # Errors
     /// [`Error::InvalidOption`] that names the field; the value is never repeated, it may be a key.
     pub fn from_json(value: Value) -> Result<Self> {
-        serde_path_to_error::deserialize(value).map_err(|error| {
-            let name = match error.path().to_string() {
-                root if root == "." => "llm".to_owned(),
-                path => format!("llm.{path}"),
-            };
+        json::from_value(&value).map_err(|fault| {
+            let name = if fault.path.is_empty() { "llm".to_owned() } else { format!("llm.{}", fault.path) };
             // serde quotes the value in "invalid type" messages.
-            let reason = error.inner().to_string();
+            let reason = fault.reason;
             let reason = match (reason.find(" string \""), reason.find(", expected")) {
                 (Some(start), Some(end)) if start < end => format!("{} string{}", &reason[..start], &reason[end..]),
                 _ => reason,
@@ -401,7 +399,7 @@ impl LlmConfig {
             headers.retain(|(other, _)| *other != name);
             headers.push((name, value.clone()));
         }
-        HttpRequest { url: self.url(), headers, body: Value::Object(body).to_string() }
+        HttpRequest { url: self.url(), headers, body: json::to_text(&body) }
     }
 
     /// Whether the endpoint is on this machine.

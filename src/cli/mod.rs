@@ -11,6 +11,7 @@
 
 pub mod chat;
 pub mod chat_client;
+pub mod embed;
 pub mod eval;
 pub mod eval_beir;
 pub mod eval_policy;
@@ -45,6 +46,8 @@ struct Cli {
 enum Command {
     /// Builds an index from a folder of documentation.
     Index(index::Args),
+    /// Embeds texts into a file of vectors.
+    Embed(embed::Args),
     /// Measures search on sets of questions whose answers are known.
     Eval(eval::Args),
     /// Searches an index and prints the hits.
@@ -73,6 +76,7 @@ pub fn main() -> ExitCode {
 fn dispatch(command: Command) -> Result<ExitCode> {
     match command {
         Command::Index(args) => index::run(&args),
+        Command::Embed(args) => embed::run(&args),
         Command::Eval(args) => eval::run(&args),
         Command::Query(args) => query::run(&args),
         Command::Chat(args) => chat::run(&args),

@@ -11,6 +11,7 @@ use super::dialogue_state::DialogueState;
 use super::history_summarizer::HistorySummarizer;
 use crate::chat::message::{ChatMessage, Role};
 use crate::error::{Error, Result};
+use crate::json;
 use crate::turn::{Language, TokenCounter};
 
 /// Name that every save carries, so that another tool's JSON is recognised as such.
@@ -77,6 +78,11 @@ pub struct ConversationMemory {
     limits: WindowLimits,
     saved: Saved,
 }
+
+/// A memory as its save writes it.
+#[derive(Debug, Serialize)]
+#[serde(transparent)]
+pub struct SavedMemory<'a>(&'a Saved);
 
 /// What a save holds. The limits are the site's configuration and stay out of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -247,16 +253,34 @@ impl ConversationMemory {
     /// Everything as JSON, to be given to [`Self::restore`].
     #[must_use]
     pub fn export(&self) -> String {
-        // Maps have string keys and floats are finite by construction (`restore` checks), so that this cannot fail.
-        serde_json::to_string(&self.saved).unwrap_or_default()
+        json::to_text(&self.saved)
+    }
+
+    /// What [`Self::export`] writes, to be made a part of something larger.
+    #[must_use]
+    pub fn saved(&self) -> SavedMemory<'_> {
+        SavedMemory(&self.saved)
     }
 
     /// Replaces the memory by what [`Self::export`] gave. The limits stay as they are and apply from the next message on.
     ///
     /// # Errors
     /// [`Error::Storage`] with the reason; the memory is then as it was.
-    pub fn restore(&mut self, json: &str) -> Result<()> {
-        self.saved = read_save(json).map_err(Error::Storage)?;
+    pub fn restore(&mut self, text: &str) -> Result<()> {
+        if text.len() > MAX_SAVE_BYTES {
+            return Err(Error::Storage(format!("it has {} bytes, at most {MAX_SAVE_BYTES} are read", text.len())));
+        }
+        let value = json::parse(text)
+            .map_err(|fault| Error::Storage(format!("it is not JSON ({fault}); give it what `export` returned")))?;
+        self.restore_value(&value)
+    }
+
+    /// As [`Self::restore`], from a part of something larger.
+    ///
+    /// # Errors
+    /// As [`Self::restore`].
+    pub fn restore_value(&mut self, value: &serde_json::Value) -> Result<()> {
+        self.saved = read_save(value).map_err(Error::Storage)?;
         Ok(())
     }
 
@@ -368,12 +392,7 @@ fn message_id(seed: u64, n: u64) -> String {
     (0..ID_LENGTH).map(|i| char::from(ID_LETTERS[(z >> (5 * i) & 31) as usize])).collect()
 }
 
-fn read_save(json: &str) -> std::result::Result<Saved, String> {
-    if json.len() > MAX_SAVE_BYTES {
-        return Err(format!("it has {} bytes, at most {MAX_SAVE_BYTES} are read", json.len()));
-    }
-    let value: serde_json::Value = serde_json::from_str(json)
-        .map_err(|error| format!("it is not JSON ({error}); give it what `export` returned"))?;
+fn read_save(value: &serde_json::Value) -> std::result::Result<Saved, String> {
     let format = value.get("format").and_then(serde_json::Value::as_str);
     if format != Some(FORMAT) {
         return Err(format!("it is not a saved conversation: `format` should be \"{FORMAT}\""));
@@ -383,8 +402,7 @@ fn read_save(json: &str) -> std::result::Result<Saved, String> {
         Some(version) => return Err(format!("it has version {version}, this build reads version {VERSION}")),
         None => return Err("its `version` is missing".to_owned()),
     }
-    // From the text and not from the value: the text keeps floats exact and its errors name line and column.
-    let saved: Saved = serde_json::from_str(json).map_err(|error| error.to_string())?;
+    let saved: Saved = json::from_value(value).map_err(|fault| fault.to_string())?;
     if saved.folded > saved.messages.len() {
         return Err(format!("`folded` is {}, but there are {} messages", saved.folded, saved.messages.len()));
     }

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 
 use super::conversation_memory::{ConversationMemory, Message, history_text, start_of_turns};
 use crate::chat::message::{ChatMessage, ChatRequest, Role};
+use crate::order;
 use crate::turn::{Language, TokenCounter, is_han};
 
 /// When and how far a history is folded.
@@ -177,7 +178,7 @@ impl HistorySummarizer {
         let for_terms = (budget as f32 * TERMS_SHARE) as usize;
         let mut order: Vec<usize> = (0..candidates.len()).collect();
         // Newer first among equals: what was said last is asked about next.
-        order.sort_by(|a, b| candidates[*b].weight.total_cmp(&candidates[*a].weight).then(b.cmp(a)));
+        order::sort_by(&mut order, |a, b| candidates[*b].weight.total_cmp(&candidates[*a].weight).then(b.cmp(a)));
         let mut taken = BTreeSet::new();
         let mut used = 0;
         for at in order {

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, IndexError, Result};
 use crate::index::format::{VERSION, name_what_it_is, stated_hash};
+use crate::json;
 use crate::retrieval::model_manifest::ModelInfo;
 use crate::turn::Language;
 
@@ -88,7 +89,8 @@ impl Manifest {
             return Err(name_what_it_is(bytes).into());
         }
         // The version is read first: what follows may have changed with it.
-        let start: VersionOnly = serde_json::from_str(text).map_err(|error| unreadable(&error))?;
+        let value = json::parse(text).map_err(|fault| unreadable(&fault))?;
+        let start: VersionOnly = json::from_value(&value).map_err(|fault| unreadable(&fault))?;
         match start.docent {
             None => {
                 return Err(IndexError::NotAnIndex {
@@ -102,7 +104,7 @@ impl Manifest {
             }
             Some(_) => {}
         }
-        let manifest: Self = serde_json::from_str(text).map_err(|error| unreadable(&error))?;
+        let manifest: Self = json::from_value(&value).map_err(|fault| unreadable(&fault))?;
         manifest.check()?;
         Ok(manifest)
     }
@@ -211,8 +213,8 @@ struct VersionOnly {
     docent: Option<u32>,
 }
 
-fn unreadable(error: &serde_json::Error) -> Error {
-    damaged(format!("the manifest cannot be read: {error}"))
+fn unreadable(reason: &dyn std::fmt::Display) -> Error {
+    damaged(format!("the manifest cannot be read: {reason}"))
 }
 
 fn damaged(what: String) -> Error {

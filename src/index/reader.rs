@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{IndexError, Result};
 use crate::index::format::{Container, Kind, Section, write};
 use crate::index::tables;
+use crate::json;
 use crate::retrieval::analyzer::{Analyzer, WordList};
 use crate::retrieval::facets::Filter;
 use crate::retrieval::lexical_index::LexicalIndex;
@@ -76,8 +77,11 @@ pub struct CoreFile {
 /// [`IndexError`], see [`Container::open`]; [`IndexError::Damaged`] also when its parts contradict each other.
 pub fn open_core(bytes: &[u8]) -> Result<CoreFile> {
     let file = Container::open(bytes, Kind::Core)?;
-    let meta: Meta = serde_json::from_slice(&file.section(META)?)
-        .map_err(|error| IndexError::Damaged(format!("its metadata cannot be read: {error}")))?;
+    let unreadable =
+        |reason: &dyn std::fmt::Display| IndexError::Damaged(format!("its metadata cannot be read: {reason}"));
+    let meta = file.section(META)?;
+    let meta = std::str::from_utf8(&meta).map_err(|error| unreadable(&error))?;
+    let meta: Meta = json::from_text(meta).map_err(|fault| unreadable(&fault))?;
     let documents = tables::documents_from_bytes(&file.section(DOCUMENTS)?)?;
     let chunks = tables::chunks_from_bytes(&file.section(CHUNKS)?, documents.len())?;
     if meta.documents as usize != documents.len() || meta.chunks as usize != chunks.len() {

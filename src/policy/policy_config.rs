@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::logistic_policy::LogisticWeights;
 use crate::error::{Error, Result};
+use crate::json;
 
 /// The parameters of the policy table; every one can be set by the site.
 ///
@@ -86,7 +87,10 @@ pub(crate) fn share(prefix: &str, name: &str, value: f32) -> Result<()> {
     if (0.0..=1.0).contains(&value) {
         return Ok(());
     }
-    Err(Error::InvalidOption { name: format!("{prefix}{name}"), reason: format!("{value} is not within 0..=1") })
+    Err(Error::InvalidOption {
+        name: format!("{prefix}{name}"),
+        reason: format!("{} is not within 0..=1", json::number(value)),
+    })
 }
 
 /// Refuses a whole number outside of `low..=high`.

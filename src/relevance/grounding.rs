@@ -10,8 +10,8 @@
 use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
-use unicode_segmentation::UnicodeSegmentation;
 
+use crate::retrieval::analyzer::characters::sentences;
 use crate::retrieval::analyzer::{Analyzer, Token, TokenKind};
 use crate::turn::{Language, Passage};
 
@@ -247,7 +247,7 @@ fn statements(reply: &str) -> Vec<(usize, usize)> {
         }
         // UAX #29 does not break before a citation that stands behind the full stop: it belongs to the sentence before.
         let mut pieces: Vec<(usize, usize)> = Vec::new();
-        for (at, sentence) in line.split_sentence_bound_indices() {
+        for (at, sentence) in sentences(line) {
             let piece = (start + at, start + at + sentence.len());
             match pieces.last_mut() {
                 Some(last) if without_citations(sentence).0.trim().is_empty() => last.1 = piece.1,

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::context_relevance::{content_words, tag_similarity};
+use crate::order;
 use crate::retrieval::analyzer::Analyzer;
 use crate::retrieval::document::Document;
 use crate::turn::Passage;
@@ -127,7 +128,7 @@ pub fn related_pages(
             });
         }
     }
-    related.sort_by(|a, b| {
+    order::sort_by(&mut related, |a, b| {
         a.mentioned.cmp(&b.mentioned).then(b.worth().total_cmp(&a.worth())).then_with(|| a.document.cmp(&b.document))
     });
     related

@@ -6,9 +6,9 @@
 use std::collections::HashMap;
 use std::collections::HashSet;
 
-use unicode_segmentation::UnicodeSegmentation;
-
+use crate::order;
 use crate::retrieval::analyzer::Analyzer;
+use crate::retrieval::analyzer::characters::sentences;
 use crate::retrieval::lexical_query::LexicalQuery;
 
 /// Characters above which a best passage is not extended by the sentence after it.
@@ -64,7 +64,7 @@ pub fn highlights(analyzer: &Analyzer, query: &LexicalQuery, text: &str) -> Vec<
         .filter(|token| terms.contains(token.term.as_str()))
         .map(|token| (token.start, token.end))
         .collect();
-    ranges.sort_unstable();
+    order::sort(&mut ranges);
     ranges.dedup_by(|next, kept| {
         let joins = next.0 <= kept.1;
         if joins {
@@ -79,7 +79,7 @@ pub fn highlights(analyzer: &Analyzer, query: &LexicalQuery, text: &str) -> Vec<
 fn pieces(text: &str) -> Vec<(usize, usize)> {
     let mut pieces = Vec::new();
     for (line_start, line) in lines(text) {
-        for (at, sentence) in line.split_sentence_bound_indices() {
+        for (at, sentence) in sentences(line) {
             if !sentence.trim().is_empty() {
                 pieces.push((line_start + at, line_start + at + sentence.len()));
             }

@@ -3,6 +3,10 @@
 //! Input: the facets of pages. Output: yes or no for a [`Filter`], a factor for [`Preferences`].
 //! **Invariant:** a filter is hard and a preference is soft: only a filter can empty the result.
 
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::{self, IntoDeserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
 use crate::retrieval::document::Document;
@@ -127,18 +131,33 @@ fn covers(wanted: &str, tag: &str) -> bool {
 
 /// Reads one value or a list of them, so that a page may write `{version: "2"}`.
 fn one_or_many<'de, D: serde::Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum OneOrMany<T> {
-        Many(Vec<T>),
-        One(T),
-        Nothing(()),
+    struct OneOrMany<T>(PhantomData<T>);
+
+    impl<'de, T: Deserialize<'de>> Visitor<'de> for OneOrMany<T> {
+        type Value = Vec<T>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a text or a list of texts")
+        }
+
+        fn visit_unit<E: de::Error>(self) -> Result<Vec<T>, E> {
+            Ok(Vec::new())
+        }
+
+        fn visit_str<E: de::Error>(self, text: &str) -> Result<Vec<T>, E> {
+            T::deserialize(text.into_deserializer()).map(|value| vec![value])
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Vec<T>, A::Error> {
+            let mut values = Vec::new();
+            while let Some(value) = items.next_element()? {
+                values.push(value);
+            }
+            Ok(values)
+        }
     }
-    Ok(match OneOrMany::deserialize(deserializer)? {
-        OneOrMany::Many(values) => values,
-        OneOrMany::One(value) => vec![value],
-        OneOrMany::Nothing(()) => Vec::new(),
-    })
+
+    deserializer.deserialize_any(OneOrMany(PhantomData))
 }
 
 #[cfg(test)]

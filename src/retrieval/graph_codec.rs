@@ -164,19 +164,33 @@ impl<'de> MapAccess<'de> for Fields<'de> {
     }
 }
 
+/// Each method takes what its caller can read and nothing else: a match on all kinds of values would be compiled for each
+/// of instant-distance's types.
 impl<'de> Deserializer<'de> for Value<'de> {
     type Error = ValueError;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> std::result::Result<V::Value, ValueError> {
-        match self {
-            Value::Number(number) => visitor.visit_u64(number),
-            Value::Vector(bytes) => visitor.visit_borrowed_bytes(bytes),
-            Value::Vectors(vectors) => visitor.visit_seq(Items(vectors.map(Value::Vector))),
-            Value::Lowest(nodes) => visitor.visit_seq(Items(nodes.map(|node| Value::Node(node.iter())))),
-            Value::Layers(layers) => visitor.visit_seq(Items(layers.map(|layer| Value::Layer(layer.iter())))),
-            Value::Layer(nodes) => visitor.visit_seq(Items(nodes.map(|node| Value::Node(node.iter())))),
-            Value::Node(ids) => visitor.visit_seq(Items(ids.map(|id| Value::Number(u64::from(*id))))),
-        }
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> std::result::Result<V::Value, ValueError> {
+        Err(unexpected())
+    }
+
+    fn deserialize_u32<V: Visitor<'de>>(self, visitor: V) -> std::result::Result<V::Value, ValueError> {
+        if let Value::Number(number) = self { visitor.visit_u64(number) } else { Err(unexpected()) }
+    }
+
+    fn deserialize_u64<V: Visitor<'de>>(self, visitor: V) -> std::result::Result<V::Value, ValueError> {
+        self.deserialize_u32(visitor)
+    }
+
+    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> std::result::Result<V::Value, ValueError> {
+        if let Value::Vector(bytes) = self { visitor.visit_borrowed_bytes(bytes) } else { Err(unexpected()) }
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> std::result::Result<V::Value, ValueError> {
+        visitor.visit_seq(self)
+    }
+
+    fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> std::result::Result<V::Value, ValueError> {
+        visitor.visit_seq(self)
     }
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(
@@ -188,24 +202,49 @@ impl<'de> Deserializer<'de> for Value<'de> {
     }
 
     forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
-        seq tuple tuple_struct map struct enum identifier ignored_any
+        bool i8 i16 i32 i64 i128 u8 u16 u128 f32 f64 char str string byte_buf option unit unit_struct
+        tuple_struct map struct enum identifier ignored_any
     }
 }
 
-struct Items<I>(I);
+#[cold]
+fn unexpected() -> ValueError {
+    ValueError::custom("a value of another kind")
+}
 
-impl<'de, I: Iterator<Item = Value<'de>>> SeqAccess<'de> for Items<I> {
+impl<'de> SeqAccess<'de> for Value<'de> {
     type Error = ValueError;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(
         &mut self,
         seed: T,
     ) -> std::result::Result<Option<T::Value>, ValueError> {
-        self.0.next().map(|value| seed.deserialize(value)).transpose()
+        self.next().map(|value| seed.deserialize(value)).transpose()
     }
 
     fn size_hint(&self) -> Option<usize> {
-        self.0.size_hint().1
+        match self {
+            Value::Number(_) | Value::Vector(_) => None,
+            Value::Vectors(vectors) => Some(vectors.len()),
+            Value::Lowest(nodes) => Some(nodes.len()),
+            Value::Layers(layers) => Some(layers.len()),
+            Value::Layer(nodes) => Some(nodes.len()),
+            Value::Node(ids) => Some(ids.len()),
+        }
+    }
+}
+
+impl<'a> Iterator for Value<'a> {
+    type Item = Self;
+
+    fn next(&mut self) -> Option<Self> {
+        match self {
+            Value::Number(_) | Value::Vector(_) => None,
+            Value::Vectors(vectors) => vectors.next().map(Value::Vector),
+            Value::Lowest(nodes) => nodes.next().map(|node| Value::Node(node.iter())),
+            Value::Layers(layers) => layers.next().map(|layer| Value::Layer(layer.iter())),
+            Value::Layer(nodes) => nodes.next().map(|node| Value::Node(node.iter())),
+            Value::Node(ids) => ids.next().map(|id| Value::Number(u64::from(*id))),
+        }
     }
 }

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::collections::HashMap;
 
 use crate::error::Result;
+use crate::order;
 use crate::retrieval::analyzer::{Analyzer, Token, TokenKind};
 use crate::retrieval::answer_form::gives_verdict;
 use crate::retrieval::codec::{ByteReader, damaged, put_bytes, put_varint};
@@ -94,7 +95,7 @@ impl LexicalScores {
             hits.select_nth_unstable_by(limit - 1, order);
         }
         hits.truncate(limit);
-        hits.sort_unstable_by(order);
+        order::sort_by(&mut hits, order);
         hits
     }
 }
@@ -139,7 +140,7 @@ impl LexicalIndex {
             }
         }
         let mut sorted: Vec<(String, PostingsBuilder)> = builders.into_iter().collect();
-        sorted.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        order::sort_by(&mut sorted, |a, b| a.0.cmp(&b.0));
         index.terms = TermDictionary::from_sorted(sorted.iter().map(|(term, _)| term.as_str()));
         for (_, builder) in &sorted {
             let start = index.postings.len() as u32;
@@ -210,7 +211,7 @@ impl LexicalIndex {
             }
             if term.alternatives.len() > 1 {
                 // Several spellings of one term: their frequencies add up before the saturation.
-                frequencies.sort_by_key(|(chunk, _)| *chunk);
+                order::sort_by_key(&mut frequencies, |(chunk, _)| *chunk);
                 frequencies.dedup_by(|next, kept| {
                     let same = next.0 == kept.0;
                     if same {

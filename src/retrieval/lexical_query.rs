@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 
+use crate::order;
 use crate::retrieval::analyzer::{Analyzer, Token, TokenKind, fold};
 use crate::retrieval::lexical_index::LexicalIndex;
 use crate::retrieval::synonyms::Synonyms;
@@ -125,7 +126,7 @@ impl LexicalQuery {
             }
         }
         if query.terms.len() > MOST_TERMS {
-            query.terms.sort_by(|a, b| (b.weight * b.idf).total_cmp(&(a.weight * a.idf)));
+            order::sort_by(&mut query.terms, |a, b| (b.weight * b.idf).total_cmp(&(a.weight * a.idf)));
             query.terms.truncate(MOST_TERMS);
         }
         query
@@ -199,7 +200,7 @@ fn complete(index: &LexicalIndex, term: &mut QueryTerm, typed: &str) {
         return;
     }
     let mut completions: Vec<usize> = index.terms().with_prefix(typed).take(5_000).collect();
-    completions.sort_by_key(|number| (std::cmp::Reverse(index.chunks_with(*number)), *number));
+    order::sort_by_key(&mut completions, |number| (std::cmp::Reverse(index.chunks_with(*number)), *number));
     completions.truncate(MOST_COMPLETIONS);
     let exact = term.alternatives.first().map(|(number, _)| *number);
     let share = if exact.is_some() { 0.5 } else { 0.9 };
@@ -219,7 +220,7 @@ fn correct(index: &LexicalIndex, term: &mut QueryTerm) {
     let Some(least) = near.first().map(|(_, slips)| *slips) else { return };
     let mut spellings: Vec<usize> =
         near.into_iter().filter(|(_, slips)| *slips == least).map(|(number, _)| number).collect();
-    spellings.sort_by_key(|number| (std::cmp::Reverse(index.chunks_with(*number)), *number));
+    order::sort_by_key(&mut spellings, |number| (std::cmp::Reverse(index.chunks_with(*number)), *number));
     spellings.truncate(MOST_SPELLINGS);
     let share = if least == 1 { 0.8 } else { 0.5 };
     term.alternatives = spellings.into_iter().map(|number| (number as u32, share)).collect();

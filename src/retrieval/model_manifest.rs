@@ -7,6 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::json;
 
 /// The largest embedding that is accepted, in numbers; the models that pages can carry have a few hundred.
 const MAX_DIMENSION: usize = 4096;
@@ -78,8 +79,8 @@ impl ModelInfo {
     /// # Errors
     /// [`Error::Model`] when it is not such a description or when [`ModelInfo::check`] refuses it.
     pub fn from_json(text: &str) -> Result<Self> {
-        let info: Self = serde_json::from_str(text)
-            .map_err(|error| Error::Model(format!("its description cannot be read: {error}")))?;
+        let info: Self =
+            json::from_text(text).map_err(|fault| Error::Model(format!("its description cannot be read: {fault}")))?;
         info.check()?;
         Ok(info)
     }

@@ -13,6 +13,7 @@
 use std::collections::HashMap;
 
 use crate::error::{Error, IndexError, Result};
+use crate::order;
 use crate::retrieval::analyzer::{Analyzer, TokenKind};
 use crate::retrieval::answer_form::{QuestionForm, names_question_page};
 use crate::retrieval::best_passage::{best_passage, highlights};
@@ -397,7 +398,7 @@ impl SearchIndex {
             background: self.vectors.as_ref().zip(embedding).map(|(vectors, query)| vectors.background(query)),
         };
         let mut chunks: Vec<u32> = lexical.iter().chain(&dense).map(|hit| hit.0).collect();
-        chunks.sort_unstable();
+        order::sort(&mut chunks);
         chunks.dedup();
         let form = QuestionForm::of(question);
         let verdicts = if form.wants_verdict { self.parts.lexical.chunks_with_verdict()? } else { Vec::new() };
@@ -596,7 +597,7 @@ impl SearchIndex {
                 self.passage(query, scale, &hit)
             })
             .collect();
-        missing_texts.sort_unstable();
+        order::sort(&mut missing_texts);
         missing_texts.dedup();
         SearchResponse { passages, mode, missing_texts, in_vocabulary: query.in_vocabulary, warnings }
     }
@@ -646,7 +647,7 @@ impl SearchIndex {
 
 /// Best first; ties by chunk number, so that a search replays the same.
 fn sort(hits: &mut [Hit]) {
-    hits.sort_unstable_by(|a, b| b.score.total_cmp(&a.score).then(a.chunk.cmp(&b.chunk)));
+    order::sort_by(hits, |a, b| b.score.total_cmp(&a.score).then(a.chunk.cmp(&b.chunk)));
 }
 
 /// The share of the query's weight whose terms are among `matched`.

@@ -5,6 +5,7 @@
 //! [`NEAR_SCAN`] terms.
 
 use crate::error::Result;
+use crate::order;
 use crate::retrieval::codec::{ByteReader, put_bytes, put_varint};
 
 /// Terms that one near match may look at; one letter's share of a dictionary of about 400,000 terms.
@@ -109,7 +110,7 @@ impl TermDictionary {
                 found.push((number, slips));
             }
         }
-        found.sort_by_key(|(number, slips)| (*slips, *number));
+        order::sort_by_key(&mut found, |(number, slips)| (*slips, *number));
         found
     }
 

@@ -14,6 +14,7 @@ use instant_distance::{Hnsw, Point, Search};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
+use crate::order;
 use crate::retrieval::codec::{ByteReader, put_varint};
 use crate::retrieval::graph_codec;
 
@@ -309,7 +310,7 @@ impl VectorIndex {
 }
 
 fn sort_hits(hits: &mut Vec<(u32, f32)>, limit: usize) {
-    hits.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    order::sort_by(hits, |a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     hits.truncate(limit);
 }
 

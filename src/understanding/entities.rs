@@ -7,6 +7,7 @@
 use super::lexicon::{self, en, zh};
 use super::vocabulary::Vocabulary;
 use crate::dialogue::{Entity, EntityKind, FactKind, ReaderFact};
+use crate::order;
 use crate::turn::is_han;
 
 /// A name in a text.
@@ -51,7 +52,7 @@ pub fn mentions(text: &str, vocabulary: &dyn Vocabulary) -> Vec<Mention> {
     chinese(text, vocabulary, &mut found);
     listed(text, &mut found);
     latin(text, vocabulary, &mut found);
-    found.sort_by_key(|mention| (mention.start, std::cmp::Reverse(mention.end)));
+    order::sort_by_key(&mut found, |mention| (mention.start, std::cmp::Reverse(mention.end)));
     let mut end = 0;
     found.retain(|mention| {
         let free = mention.start >= end;
@@ -149,7 +150,7 @@ fn listed(text: &str, found: &mut Vec<Mention>) {
         }
     }
     // The longest first: "Windows 11" before "Windows".
-    hits.sort_by_key(|mention| (mention.start, std::cmp::Reverse(mention.end)));
+    order::sort_by_key(&mut hits, |mention| (mention.start, std::cmp::Reverse(mention.end)));
     for hit in hits {
         add(found, hit);
     }

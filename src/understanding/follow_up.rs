@@ -11,6 +11,7 @@ use super::lexicon::{en, zh};
 use super::phrases::{holds, normalize, strip};
 use super::vocabulary::NoVocabulary;
 use crate::dialogue::{DialogueState, EntityKind};
+use crate::order;
 use crate::turn::FollowUpKind;
 
 /// How a message works on the previous answer.
@@ -146,7 +147,7 @@ pub fn chinese_pronouns(message: &str) -> Vec<(usize, &'static str)> {
             }
         }
     }
-    found.sort_unstable();
+    order::sort(&mut found);
     found
 }
 

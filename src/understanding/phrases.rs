@@ -3,6 +3,7 @@
 //! The follow-up kinds, the signals and the router all ask the same question: is anything left of the message when the
 //! phrases of a kind and the courtesies around them are taken away? What is left is a topic of its own.
 
+use crate::order;
 use crate::turn::is_han;
 
 /// Lower case, full-width forms narrowed, curly apostrophes straightened, runs of spaces to one.
@@ -57,7 +58,7 @@ pub(super) fn holds(text: &str, phrases: &[&str]) -> bool {
 #[must_use]
 pub(super) fn strip(text: &str, lists: &[&[&str]]) -> String {
     let mut phrases: Vec<&str> = lists.iter().flat_map(|list| list.iter().copied()).collect();
-    phrases.sort_by(|a, b| b.len().cmp(&a.len()).then(a.cmp(b)));
+    order::sort_by(&mut phrases, |a, b| b.len().cmp(&a.len()).then(a.cmp(b)));
     phrases.dedup();
     let mut text = text.to_owned();
     for phrase in phrases {

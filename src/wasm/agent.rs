@@ -5,7 +5,7 @@
 use std::rc::Rc;
 
 use js_sys::{Function, Uint8Array};
-use serde_json::json;
+use serde::Serialize;
 use wasm_bindgen::prelude::*;
 use web_sys::AbortSignal;
 
@@ -26,7 +26,24 @@ use crate::index::reader;
 use crate::retrieval::facets::{Filter, Preferences};
 use crate::retrieval::model_manifest::ModelFileRole;
 use crate::retrieval::search_index::{SearchRequest, SearchResponse};
-use crate::turn::Mode;
+use crate::turn::{Language, Mode, Passage};
+
+/// What `search` gives.
+#[derive(Serialize)]
+struct Found<'a> {
+    passages: &'a [Passage],
+    mode: Mode,
+    warnings: &'a [String],
+}
+
+/// What `info` gives.
+#[derive(Serialize)]
+struct Info<'a> {
+    documents: u32,
+    chunks: u32,
+    languages: &'a [Language],
+    model: Option<&'a str>,
+}
 
 /// Times that texts are fetched for one search; each may change which passages stand on top.
 const MOST_FETCHES: usize = 3;
@@ -83,7 +100,7 @@ impl Agent {
     /// An `AgentError`: `invalid_option`, or one of the codes of an index.
     pub async fn search(&self, text: String, options: JsValue) -> JsResult<JsValue> {
         let found = self.find(&text, &options).await.map_err(|error| to_js_error(&error))?;
-        Ok(to_js(&json!({ "passages": found.passages, "mode": found.mode, "warnings": found.warnings })))
+        Ok(to_js(&Found { passages: &found.passages, mode: found.mode, warnings: &found.warnings }))
     }
 
     /// Forgets the conversation, not the log.
@@ -134,12 +151,12 @@ impl Agent {
     #[must_use]
     pub fn info(&self) -> JsValue {
         let manifest = self.files.manifest();
-        to_js(&json!({
-            "documents": manifest.documents,
-            "chunks": manifest.chunks,
-            "languages": manifest.languages,
-            "model": manifest.model.as_ref().map(|model| &model.id),
-        }))
+        to_js(&Info {
+            documents: manifest.documents,
+            chunks: manifest.chunks,
+            languages: &manifest.languages,
+            model: manifest.model.as_ref().map(|model| model.id.as_str()),
+        })
     }
 
     /// The model to load: what `Embedder.load` takes as its description; `null` where there is none to load.

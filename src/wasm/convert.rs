@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use wasm_bindgen::{JsCast, JsValue};
 
 use crate::error::{Error, Result};
+use crate::json;
 
 /// A JavaScript `Error` with `name` `"AgentError"`, the stable `code` and the message.
 pub(crate) fn to_js_error(error: &Error) -> JsValue {
@@ -27,8 +28,7 @@ pub(crate) fn message_of(thrown: &JsValue) -> String {
 
 /// A plain JavaScript value of a Rust one, by way of JSON: the same names and numbers as in every other place.
 pub(crate) fn to_js(value: &impl Serialize) -> JsValue {
-    // Our own types have string keys and finite numbers, which always are JSON.
-    serde_json::to_string(value).ok().and_then(|text| JSON::parse(&text).ok()).unwrap_or(JsValue::NULL)
+    JSON::parse(&json::to_text(value)).unwrap_or(JsValue::NULL)
 }
 
 /// A Rust value of a plain JavaScript one; functions in it are left out. `name` is what the caller calls it.
@@ -36,7 +36,7 @@ pub(crate) fn from_js<T: DeserializeOwned>(value: &JsValue, name: &str) -> Resul
     let invalid = |reason: String| Error::InvalidOption { name: name.to_owned(), reason };
     let text = JSON::stringify(value).map_err(|thrown| invalid(message_of(&thrown)))?;
     let text = text.as_string().ok_or_else(|| invalid("it is not plain data".to_owned()))?;
-    serde_json::from_str(&text).map_err(|error| invalid(error.to_string()))
+    json::from_text(&text).map_err(|fault| invalid(fault.to_string()))
 }
 
 /// A property of an object; `undefined` where there is none, or where the value is no object.

@@ -12,7 +12,19 @@ echo "fetching the peers (once) …" >&2
 npm install --prefix "$cache" --ignore-scripts --no-audit --no-fund --silent
 # The scripts find the peers beside them.
 ln -sfn "$cache/node_modules" tests/bench/node_modules
-node tests/bench/embedding.mjs pkg
+# The model in onnxruntime's other formats; its best counts.
+if python=$(python3 models/recipe/build.py --python) && "$python" models/recipe/peer_formats.py "$cache/formats"; then
+    node tests/bench/embedding.mjs pkg "$cache"/formats/*.onnx
+    if [ -n "${DOCENT_TESTDATA:-}" ]; then
+        "$python" tests/bench/indexing.py "$docent" "$cache/formats" "$work" \
+            "$DOCENT_TESTDATA/eval/milvus-faq-en" "$DOCENT_TESTDATA/eval/mtrag-un"
+    else
+        echo "skipped: native embedding beside onnxruntime (DOCENT_TESTDATA is not set)"
+    fi
+else
+    echo "skipped: the peer's other formats and native embedding (the recipe's environment cannot be made)"
+    node tests/bench/embedding.mjs pkg
+fi
 if [ -n "${DOCENT_TESTDATA:-}" ]; then
     node tests/bench/search.mjs "$docent" pkg "$DOCENT_TESTDATA/corpora/vue-docs-en" "$work/search"
 else

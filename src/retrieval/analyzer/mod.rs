@@ -8,16 +8,15 @@
 //!
 //! **Invariant:** the same function serves documents and queries, and its time is linear in the text.
 
+pub(crate) mod characters;
 mod stopwords;
 mod word_list;
 
 use std::borrow::Cow;
 
 use rust_stemmers::{Algorithm, Stemmer};
-use unicode_normalization::UnicodeNormalization;
-use unicode_normalization::char::is_combining_mark;
-use unicode_segmentation::UnicodeSegmentation;
 
+use characters::is_combining_mark;
 pub use stopwords::is_stopword;
 pub use word_list::{LONGEST_WORD, WordList};
 
@@ -146,10 +145,7 @@ pub fn fold(text: &str) -> Cow<'_, str> {
     if text.chars().all(|c| ('\u{4e00}'..='\u{9fff}').contains(&c)) {
         return Cow::Borrowed(text);
     }
-    // Decomposing loses the marks of Latin letters; composing again keeps Korean and kana as one character.
-    let bare: String =
-        text.nfkd().filter(|c| !is_combining_mark(*c) || matches!(*c, '\u{3099}' | '\u{309a}')).collect();
-    Cow::Owned(bare.nfc().flat_map(char::to_lowercase).collect())
+    Cow::Owned(characters::without_marks(text).chars().flat_map(char::to_lowercase).collect())
 }
 
 /// Whether the character is written without spaces between words: Han, kana, Hangul.
@@ -222,7 +218,7 @@ fn code(run: &str, offset: usize, stemmer: &Stemmer, tokens: &mut Vec<Token>) {
             word(part, offset + start + from, stemmer, tokens);
         } else {
             // Scripts that this file knows nothing about are cut by the rules of Unicode.
-            for (at, inner) in part.unicode_word_indices() {
+            for (at, inner) in characters::words(part) {
                 word(inner, offset + start + from + at, stemmer, tokens);
             }
         }

@@ -5,6 +5,7 @@
 //! **Invariant:** the list holds words of 2..=[`LONGEST_WORD`] characters, sorted, each once.
 
 use crate::error::Result;
+use crate::order;
 use crate::retrieval::codec::{ByteReader, put_bytes, put_varint};
 
 /// Characters in the longest word that is kept; longer names are found through their parts.
@@ -29,7 +30,7 @@ impl WordList {
             })
             .map(|word| word.as_ref().into())
             .collect();
-        words.sort_unstable();
+        order::sort(&mut words);
         words.dedup();
         Self { words }
     }

@@ -10,6 +10,7 @@ use super::super::lexicon::zh;
 use super::super::phrases::{holds, normalize, strip};
 use super::{Rewrite, Sources};
 use crate::dialogue::EntityKind;
+use crate::order;
 use crate::turn::is_han;
 
 /// Longest message that can be a fragment, in characters.
@@ -255,7 +256,7 @@ pub(super) fn phrase_of(question: &str, sources: &Sources<'_>) -> Option<String>
 fn phrase_of_part(part: &str, sources: &Sources<'_>) -> Option<String> {
     let mut text = format!(" {part} ");
     let mut cuts: Vec<&str> = zh::FRAME.to_vec();
-    cuts.sort_by_key(|cut| std::cmp::Reverse(cut.len()));
+    order::sort_by_key(&mut cuts, |cut| std::cmp::Reverse(cut.len()));
     for cut in cuts {
         text = text.replace(cut, "\u{0}");
     }

@@ -1,0 +1,379 @@
+//! JSON in and out, each through one door.
+//!
+//! Input: a text or a [`Value`]; output: a type of this crate, or a [`Fault`] that names the place (`policy.topK`,
+//! `variants[0].weight`). And back: any value that can be serialized as a text.
+//!
+//! serde compiles what reads a type once for each reader, and what writes it once for each writer. With one reader and
+//! one writer that is once, which halves this part of what a page downloads; that is why nothing else in the crate
+//! that goes into the page calls `serde_json` with a type of its own.
+//!
+//! **Invariant:** a struct is read from an object only, never from a list of its fields in their order; numbers are
+//! written with as many digits as it takes to read the same number again.
+
+use std::fmt::{self, Display};
+
+use serde::de::{
+    self, DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, Expected, IntoDeserializer, MapAccess,
+    SeqAccess, Unexpected, VariantAccess, Visitor,
+};
+use serde::{Serialize, forward_to_deserialize_any};
+use serde_json::{Map, Value};
+
+/// Why a value cannot be read: the place and the reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// Where, as `a.b[0].c`; empty for the whole.
+    pub path: String,
+    /// What is wrong there.
+    pub reason: String,
+}
+
+impl Fault {
+    /// The same fault, seen from the list around it.
+    fn in_item(mut self, index: usize) -> Self {
+        let dot = if self.path.is_empty() || self.path.starts_with('[') { "" } else { "." };
+        self.path = format!("[{index}]{dot}{}", self.path);
+        self
+    }
+
+    /// The same fault, seen from the object around it.
+    fn in_field(mut self, name: &str) -> Self {
+        let dot = if self.path.is_empty() || self.path.starts_with('[') { "" } else { "." };
+        self.path = format!("{name}{dot}{}", self.path);
+        self
+    }
+}
+
+impl Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.path.is_empty() { f.write_str(&self.reason) } else { write!(f, "{}: {}", self.path, self.reason) }
+    }
+}
+
+impl std::error::Error for Fault {}
+
+impl de::Error for Fault {
+    fn custom<T: Display>(message: T) -> Self {
+        Self { path: String::new(), reason: message.to_string() }
+    }
+
+    fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self::custom(format_args!("invalid type: {}, expected {expected}", named(&found)))
+    }
+
+    fn invalid_value(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self::custom(format_args!("invalid value: {}, expected {expected}", named(&found)))
+    }
+}
+
+/// A value as messages name it. serde's own naming brings the standard library's printing of floats, 17 kB.
+fn named(found: &Unexpected<'_>) -> String {
+    match found {
+        Unexpected::Bool(value) => format!("boolean `{value}`"),
+        Unexpected::Unsigned(number) => format!("integer `{number}`"),
+        Unexpected::Signed(number) => format!("integer `{number}`"),
+        Unexpected::Float(number) => format!("floating point `{}`", to_text(number)),
+        Unexpected::Str(text) => format!("string {text:?}"),
+        Unexpected::Unit => "null".to_owned(),
+        Unexpected::Seq => "sequence".to_owned(),
+        Unexpected::Map => "map".to_owned(),
+        _ => "another kind of value".to_owned(),
+    }
+}
+
+/// Parses a text.
+///
+/// # Errors
+/// [`Fault`] with line and column where it is not JSON.
+pub fn parse(text: &str) -> Result<Value, Fault> {
+    serde_json::from_str(text).map_err(de::Error::custom)
+}
+
+/// Reads a value of a type of this crate from a text.
+///
+/// # Errors
+/// [`Fault`] when the text is not JSON, or not of that type.
+pub fn from_text<T: DeserializeOwned>(text: &str) -> Result<T, Fault> {
+    from_value(&parse(text)?)
+}
+
+/// Reads a value of a type of this crate.
+///
+/// # Errors
+/// [`Fault`] when the value is not of that type.
+pub fn from_value<T: DeserializeOwned>(value: &Value) -> Result<T, Fault> {
+    T::deserialize(Reader(value))
+}
+
+/// A value as a text without spaces; empty for what JSON cannot hold, such as a map with keys that are no texts, which
+/// no type of this crate has.
+pub fn to_text(value: &(impl Serialize + ?Sized)) -> String {
+    let mut text = Vec::new();
+    let written = value.serialize(&mut serde_json::Serializer::new(&mut text));
+    if written.is_err() {
+        return String::new();
+    }
+    String::from_utf8(text).unwrap_or_default()
+}
+
+/// A number as messages name it. The standard library's printing of floats is as large as the rest of this module.
+#[must_use]
+pub fn number(value: f32) -> String {
+    if value.is_finite() { to_text(&value) } else { "not a number".to_owned() }
+}
+
+/// Reads from a parsed value.
+struct Reader<'a>(&'a Value);
+
+impl<'a> Reader<'a> {
+    fn unexpected(&self) -> Unexpected<'a> {
+        match self.0 {
+            Value::Null => Unexpected::Unit,
+            Value::Bool(value) => Unexpected::Bool(*value),
+            Value::Number(number) => match (number.as_u64(), number.as_i64()) {
+                (Some(number), _) => Unexpected::Unsigned(number),
+                (_, Some(number)) => Unexpected::Signed(number),
+                _ => Unexpected::Float(number.as_f64().unwrap_or(f64::NAN)),
+            },
+            Value::String(text) => Unexpected::Str(text),
+            Value::Array(_) => Unexpected::Seq,
+            Value::Object(_) => Unexpected::Map,
+        }
+    }
+
+    fn refuse<T>(&self, expected: &dyn Expected) -> Result<T, Fault> {
+        Err(de::Error::invalid_type(self.unexpected(), expected))
+    }
+
+    fn number<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Fault> {
+        let Value::Number(number) = self.0 else { return self.refuse(&visitor) };
+        match (number.as_u64(), number.as_i64()) {
+            (Some(number), _) => visitor.visit_u64(number),
+            (_, Some(number)) => visitor.visit_i64(number),
+            _ => visitor.visit_f64(number.as_f64().unwrap_or(f64::NAN)),
+        }
+    }
+
+    fn list<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Fault> {
+        match self.0 {
+            Value::Array(items) => visitor.visit_seq(Items { items: items.iter(), index: 0 }),
+            _ => self.refuse(&visitor),
+        }
+    }
+
+    fn text<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Fault> {
+        match self.0 {
+            Value::String(text) => visitor.visit_borrowed_str(text),
+            _ => self.refuse(&visitor),
+        }
+    }
+
+    fn object<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Fault> {
+        match self.0 {
+            Value::Object(fields) => visitor.visit_map(Fields { fields: fields.iter(), current: None }),
+            _ => self.refuse(&visitor),
+        }
+    }
+}
+
+/// Methods that read one kind of value.
+macro_rules! read_by {
+    ($($read:ident: $($method:ident)+;)+) => {$($(
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+            self.$read(visitor)
+        }
+    )+)+};
+}
+
+impl<'de> Deserializer<'de> for Reader<'de> {
+    type Error = Fault;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        match self.0 {
+            Value::Null => visitor.visit_unit(),
+            Value::Bool(value) => visitor.visit_bool(*value),
+            Value::Number(_) => self.number(visitor),
+            Value::String(_) => self.text(visitor),
+            Value::Array(_) => self.list(visitor),
+            Value::Object(_) => self.object(visitor),
+        }
+    }
+
+    read_by! {
+        number: deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_u8 deserialize_u16
+            deserialize_u32 deserialize_u64 deserialize_f32 deserialize_f64;
+        text: deserialize_char deserialize_str deserialize_string deserialize_identifier;
+        list: deserialize_seq;
+        object: deserialize_map;
+    }
+
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        match self.0 {
+            Value::Bool(value) => visitor.visit_bool(*value),
+            _ => self.refuse(&visitor),
+        }
+    }
+
+    fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        match self.0 {
+            Value::Null => visitor.visit_unit(),
+            _ => self.refuse(&visitor),
+        }
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        match self.0 {
+            Value::Null => visitor.visit_none(),
+            _ => visitor.visit_some(self),
+        }
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Fault> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Fault> {
+        self.list(visitor)
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Fault> {
+        self.object(visitor)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Fault> {
+        match self.0 {
+            Value::String(name) => visitor.visit_enum(Variant { name, content: None }),
+            Value::Object(fields) => match (fields.iter().next(), fields.len()) {
+                (Some((name, content)), 1) => {
+                    visitor.visit_enum(Variant { name, content: Some(content) }).map_err(|fault| fault.in_field(name))
+                }
+                _ => Err(de::Error::custom("an object with one field is needed")),
+            },
+            _ => self.refuse(&visitor),
+        }
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        visitor.visit_unit()
+    }
+
+    forward_to_deserialize_any! { i128 u128 bytes byte_buf unit_struct tuple_struct }
+}
+
+struct Items<'a> {
+    items: std::slice::Iter<'a, Value>,
+    index: usize,
+}
+
+impl<'de> SeqAccess<'de> for Items<'de> {
+    type Error = Fault;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Fault> {
+        let Some(item) = self.items.next() else { return Ok(None) };
+        let index = self.index;
+        self.index += 1;
+        seed.deserialize(Reader(item)).map(Some).map_err(|fault| fault.in_item(index))
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.items.len())
+    }
+}
+
+struct Fields<'a> {
+    fields: serde_json::map::Iter<'a>,
+    current: Option<(&'a str, &'a Value)>,
+}
+
+impl<'de> MapAccess<'de> for Fields<'de> {
+    type Error = Fault;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Fault> {
+        let Some((name, value)) = self.fields.next() else { return Ok(None) };
+        self.current = Some((name, value));
+        seed.deserialize(Name(name)).map(Some).map_err(|fault| fault.in_field(name))
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Fault> {
+        let Some((name, value)) = self.current.take() else { return Err(de::Error::custom("a value before its key")) };
+        seed.deserialize(Reader(value)).map_err(|fault| fault.in_field(name))
+    }
+}
+
+/// The name of a field or of a variant.
+struct Name<'a>(&'a str);
+
+impl<'de> Deserializer<'de> for Name<'de> {
+    type Error = Fault;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        visitor.visit_borrowed_str(self.0)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Fault> {
+        visitor.visit_enum(self.0.into_deserializer())
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+        newtype_struct seq tuple tuple_struct map struct identifier ignored_any
+    }
+}
+
+struct Variant<'a> {
+    name: &'a str,
+    content: Option<&'a Value>,
+}
+
+impl<'de> EnumAccess<'de> for Variant<'de> {
+    type Error = Fault;
+    type Variant = Self;
+
+    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self), Fault> {
+        seed.deserialize(Name(self.name)).map(|variant| (variant, self))
+    }
+}
+
+impl<'de> VariantAccess<'de> for Variant<'de> {
+    type Error = Fault;
+
+    fn unit_variant(self) -> Result<(), Fault> {
+        match self.content {
+            None | Some(Value::Null) => Ok(()),
+            Some(_) => Err(de::Error::custom(format_args!("`{}` has no content", self.name))),
+        }
+    }
+
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Fault> {
+        seed.deserialize(Reader(self.content.unwrap_or(&Value::Null)))
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Fault> {
+        Reader(self.content.unwrap_or(&Value::Null)).list(visitor)
+    }
+
+    fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], visitor: V) -> Result<V::Value, Fault> {
+        Reader(self.content.unwrap_or(&Value::Null)).object(visitor)
+    }
+}
+
+/// An empty object.
+#[must_use]
+pub fn object() -> Value {
+    Value::Object(Map::new())
+}
