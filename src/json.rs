@@ -20,33 +20,59 @@ use serde::{Serialize, forward_to_deserialize_any};
 use serde_json::{Map, Value};
 
 /// Why a value cannot be read: the place and the reason.
+///
+/// It is one pointer wide, because every function that reads a field hands it on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
-    /// Where, as `a.b[0].c`; empty for the whole.
-    pub path: String,
-    /// What is wrong there.
-    pub reason: String,
+pub struct Fault(Box<Place>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Place {
+    path: String,
+    reason: String,
 }
 
 impl Fault {
+    /// Where, as `a.b[0].c`; empty for the whole.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        &self.0.path
+    }
+
+    /// What is wrong there.
+    #[must_use]
+    pub fn reason(&self) -> &str {
+        &self.0.reason
+    }
+
     /// The same fault, seen from the list around it.
-    fn in_item(mut self, index: usize) -> Self {
-        let dot = if self.path.is_empty() || self.path.starts_with('[') { "" } else { "." };
-        self.path = format!("[{index}]{dot}{}", self.path);
-        self
+    #[cold]
+    fn in_item(self, index: usize) -> Self {
+        self.inside(format!("[{index}]"))
     }
 
     /// The same fault, seen from the object around it.
-    fn in_field(mut self, name: &str) -> Self {
-        let dot = if self.path.is_empty() || self.path.starts_with('[') { "" } else { "." };
-        self.path = format!("{name}{dot}{}", self.path);
+    #[cold]
+    fn in_field(self, name: &str) -> Self {
+        self.inside(name.to_owned())
+    }
+
+    fn inside(mut self, mut outer: String) -> Self {
+        if !self.0.path.is_empty() && !self.0.path.starts_with('[') {
+            outer.push('.');
+        }
+        outer.push_str(&self.0.path);
+        self.0.path = outer;
         self
     }
 }
 
 impl Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.path.is_empty() { f.write_str(&self.reason) } else { write!(f, "{}: {}", self.path, self.reason) }
+        if self.path().is_empty() {
+            f.write_str(self.reason())
+        } else {
+            write!(f, "{}: {}", self.path(), self.reason())
+        }
     }
 }
 
@@ -54,7 +80,7 @@ impl std::error::Error for Fault {}
 
 impl de::Error for Fault {
     fn custom<T: Display>(message: T) -> Self {
-        Self { path: String::new(), reason: message.to_string() }
+        Self(Box::new(Place { path: String::new(), reason: message.to_string() }))
     }
 
     fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Self {

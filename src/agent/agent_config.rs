@@ -142,8 +142,8 @@ impl AgentConfig {
             });
         }
         let config: Self = json::from_value(&value).map_err(|fault| Error::InvalidOption {
-            name: if fault.path.is_empty() { "options".to_owned() } else { fault.path },
-            reason: fault.reason,
+            name: if fault.path().is_empty() { "options" } else { fault.path() }.to_owned(),
+            reason: fault.reason().to_owned(),
         })?;
         config.check()?;
         Ok(config)

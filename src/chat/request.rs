@@ -211,9 +211,9 @@ impl LlmConfig {
     /// [`Error::InvalidOption`] that names the field; the value is never repeated, it may be a key.
     pub fn from_json(value: Value) -> Result<Self> {
         json::from_value(&value).map_err(|fault| {
-            let name = if fault.path.is_empty() { "llm".to_owned() } else { format!("llm.{}", fault.path) };
+            let name = if fault.path().is_empty() { "llm".to_owned() } else { format!("llm.{}", fault.path()) };
             // serde quotes the value in "invalid type" messages.
-            let reason = fault.reason;
+            let reason = fault.reason().to_owned();
             let reason = match (reason.find(" string \""), reason.find(", expected")) {
                 (Some(start), Some(end)) if start < end => format!("{} string{}", &reason[..start], &reason[end..]),
                 _ => reason,

@@ -9,11 +9,11 @@
 
 use instant_distance::Hnsw;
 use serde::Deserialize;
-use serde::de::value::Error as ValueError;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 use serde::forward_to_deserialize_any;
 
 use crate::error::Result;
+use crate::json::Fault;
 use crate::retrieval::codec::{ByteReader, damaged, put_varint};
 use crate::retrieval::vector_index::QuantizedVector;
 
@@ -124,9 +124,9 @@ enum Value<'a> {
 }
 
 impl<'de> Deserializer<'de> for Graph<'de> {
-    type Error = ValueError;
+    type Error = Fault;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> std::result::Result<V::Value, ValueError> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> std::result::Result<V::Value, Fault> {
         let vectors = if self.vectors.is_empty() { [].chunks_exact(1) } else { self.vectors.chunks_exact(self.stride) };
         visitor.visit_map(Fields {
             fields: vec![
@@ -151,45 +151,45 @@ struct Fields<'a> {
 }
 
 impl<'de> MapAccess<'de> for Fields<'de> {
-    type Error = ValueError;
+    type Error = Fault;
 
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> std::result::Result<Option<K::Value>, ValueError> {
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> std::result::Result<Option<K::Value>, Fault> {
         let Some((name, value)) = self.fields.pop() else { return Ok(None) };
         self.value = Some(value);
         seed.deserialize(name.into_deserializer()).map(Some)
     }
 
-    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> std::result::Result<V::Value, ValueError> {
-        seed.deserialize(self.value.take().ok_or_else(|| ValueError::custom("a value before its key"))?)
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> std::result::Result<V::Value, Fault> {
+        seed.deserialize(self.value.take().ok_or_else(|| Fault::custom("a value before its key"))?)
     }
 }
 
 /// Each method takes what its caller can read and nothing else: a match on all kinds of values would be compiled for each
 /// of instant-distance's types.
 impl<'de> Deserializer<'de> for Value<'de> {
-    type Error = ValueError;
+    type Error = Fault;
 
-    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> std::result::Result<V::Value, ValueError> {
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> std::result::Result<V::Value, Fault> {
         Err(unexpected())
     }
 
-    fn deserialize_u32<V: Visitor<'de>>(self, visitor: V) -> std::result::Result<V::Value, ValueError> {
+    fn deserialize_u32<V: Visitor<'de>>(self, visitor: V) -> std::result::Result<V::Value, Fault> {
         if let Value::Number(number) = self { visitor.visit_u64(number) } else { Err(unexpected()) }
     }
 
-    fn deserialize_u64<V: Visitor<'de>>(self, visitor: V) -> std::result::Result<V::Value, ValueError> {
+    fn deserialize_u64<V: Visitor<'de>>(self, visitor: V) -> std::result::Result<V::Value, Fault> {
         self.deserialize_u32(visitor)
     }
 
-    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> std::result::Result<V::Value, ValueError> {
+    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> std::result::Result<V::Value, Fault> {
         if let Value::Vector(bytes) = self { visitor.visit_borrowed_bytes(bytes) } else { Err(unexpected()) }
     }
 
-    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> std::result::Result<V::Value, ValueError> {
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> std::result::Result<V::Value, Fault> {
         visitor.visit_seq(self)
     }
 
-    fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> std::result::Result<V::Value, ValueError> {
+    fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> std::result::Result<V::Value, Fault> {
         visitor.visit_seq(self)
     }
 
@@ -197,7 +197,7 @@ impl<'de> Deserializer<'de> for Value<'de> {
         self,
         _name: &'static str,
         visitor: V,
-    ) -> std::result::Result<V::Value, ValueError> {
+    ) -> std::result::Result<V::Value, Fault> {
         visitor.visit_newtype_struct(self)
     }
 
@@ -208,17 +208,14 @@ impl<'de> Deserializer<'de> for Value<'de> {
 }
 
 #[cold]
-fn unexpected() -> ValueError {
-    ValueError::custom("a value of another kind")
+fn unexpected() -> Fault {
+    Fault::custom("a value of another kind")
 }
 
 impl<'de> SeqAccess<'de> for Value<'de> {
-    type Error = ValueError;
+    type Error = Fault;
 
-    fn next_element_seed<T: DeserializeSeed<'de>>(
-        &mut self,
-        seed: T,
-    ) -> std::result::Result<Option<T::Value>, ValueError> {
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> std::result::Result<Option<T::Value>, Fault> {
         self.next().map(|value| seed.deserialize(value)).transpose()
     }
 
