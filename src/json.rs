@@ -403,3 +403,120 @@ impl<'de> VariantAccess<'de> for Variant<'de> {
 pub fn object() -> Value {
     Value::Object(Map::new())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+    use serde::Deserialize;
+    use serde_json::json;
+
+    use super::*;
+
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(rename_all = "camelCase", deny_unknown_fields)]
+    struct Inner {
+        count: u8,
+        ratio: Option<f32>,
+        #[serde(default)]
+        names: Vec<String>,
+    }
+
+    #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    enum Kind {
+        Plain,
+        Wrapped(u32),
+        Pair(i64, bool),
+        Full { id: String },
+    }
+
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case", tag = "kind")]
+    enum Tagged {
+        Empty,
+        Full { url: String },
+    }
+
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Outer {
+        items: Vec<Inner>,
+        kinds: Vec<Kind>,
+        tagged: Vec<Tagged>,
+        by_kind: BTreeMap<String, (u64, char)>,
+        anything: Value,
+        nothing: (),
+    }
+
+    fn check(value: Value, path: &str, reason: &str) {
+        let fault = from_value::<Outer>(&value).unwrap_err();
+        assert_eq!((fault.path(), fault.reason()), (path, reason));
+    }
+
+    fn sample() -> Value {
+        json!({
+            "items": [{"count": 1, "ratio": null}, {"count": 255, "ratio": 0.1, "names": ["a", "中"]}],
+            "kinds": ["plain", {"wrapped": 7}, {"pair": [-3, true]}, {"full": {"id": "x"}}],
+            "tagged": [{"kind": "empty"}, {"kind": "full", "url": "/a"}],
+            "by_kind": {"k": [18_446_744_073_709_551_615_u64, "字"]},
+            "anything": {"a": [1, -2, 2.5, null, false]},
+            "nothing": null
+        })
+    }
+
+    fn with(path: &str, value: Value) -> Value {
+        let mut sample = sample();
+        *sample.pointer_mut(path).unwrap() = value;
+        sample
+    }
+
+    #[test]
+    fn every_shape_comes_back_as_serde_json_reads_it() {
+        let text = sample().to_string();
+        let found: Outer = from_text(&text).unwrap();
+        assert_eq!(found, serde_json::from_str(&text).unwrap());
+        assert_eq!(found, from_text(&to_text(&found)).unwrap());
+    }
+
+    #[test]
+    fn a_fault_names_its_place() {
+        check(with("/items/1/count", json!(256)), "items[1].count", "invalid value: integer `256`, expected u8");
+        check(with("/items/0/ratio", json!("x")), "items[0].ratio", "invalid type: string \"x\", expected f32");
+        check(with("/items/0", json!([1])), "items[0]", "invalid type: sequence, expected struct Inner");
+        check(
+            with("/items/0", json!({"count": 1, "ratio": 1, "cuont": 2})),
+            "items[0].cuont",
+            "unknown field `cuont`, expected one of `count`, `ratio`, `names`",
+        );
+        check(with("/items/0", json!({"ratio": 1})), "items[0]", "missing field `count`");
+        check(with("/items/1/count", json!(0.5)), "items[1].count", "invalid type: floating point `0.5`, expected u8");
+        check(with("/items/1/count", Value::Null), "items[1].count", "invalid type: null, expected u8");
+        let fault = from_value::<Outer>(&with("/kinds/0", json!("odd"))).unwrap_err();
+        assert_eq!(fault.path(), "kinds[0]");
+        let fault = from_value::<Outer>(&with("/kinds/1", json!({"wrapped": "x"}))).unwrap_err();
+        assert_eq!(fault.path(), "kinds[1].wrapped");
+        let fault = from_value::<Outer>(&with("/by_kind/k", json!([1]))).unwrap_err();
+        assert_eq!(fault.path(), "by_kind.k");
+    }
+
+    #[test]
+    fn what_is_no_json_says_where() {
+        assert!(parse("{\"a\": }").unwrap_err().to_string().contains("line 1 column 7"));
+        assert!(from_text::<Inner>("").is_err());
+    }
+
+    #[test]
+    fn numbers_in_messages() {
+        assert_eq!([number(0.1), number(-2.0), number(f32::NAN)], ["0.1", "-2.0", "not a number"]);
+    }
+
+    proptest! {
+        #[test]
+        fn floats_come_back_exactly(single in any::<f32>(), double in any::<f64>()) {
+            prop_assume!(single.is_finite() && double.is_finite());
+            prop_assert_eq!(from_text::<f32>(&to_text(&single)).unwrap().to_bits(), single.to_bits());
+            prop_assert_eq!(from_text::<f64>(&to_text(&double)).unwrap().to_bits(), double.to_bits());
+        }
+    }
+}
