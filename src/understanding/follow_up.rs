@@ -134,12 +134,12 @@ fn chinese_pronoun(message: &str) -> Option<usize> {
 #[must_use]
 pub fn chinese_pronouns(message: &str) -> Vec<(usize, &'static str)> {
     let mut covered: Vec<(usize, usize)> = Vec::new();
-    for word in zh::NO_PRONOUNS {
+    for word in zh::NO_PRONOUNS.iter().copied() {
         covered.extend(message.match_indices(word).map(|(at, _)| (at, at + word.len())));
     }
     let mut found: Vec<(usize, &'static str)> = Vec::new();
     // The longest first: "它们" before "它".
-    for word in zh::PRONOUNS {
+    for word in zh::PRONOUNS.iter().copied() {
         for (at, _) in message.match_indices(word) {
             if covered.iter().all(|(start, end)| at + word.len() <= *start || *end <= at) {
                 covered.push((at, at + word.len()));

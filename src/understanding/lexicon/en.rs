@@ -1,7 +1,9 @@
 //! English words, in lower case.
 
+use super::Phrases;
+
 /// What stands in front of the thing when readers speak of themselves.
-pub const READER_FRAMES: [&str; 34] = [
+pub static READER_FRAMES: Phrases = phrases![
     "i'm on", "i am on", "we're on", "we are on", "i'm using", "i am using", "we're using", "we are using", "i use",
     "we use", "i'm running", "i am running", "we're running", "we run", "i run", "i have", "i've got", "we have",
     "my os is", "my system is", "my version is", "my machine runs", "i work with", "we work with", "i'm a user of",
@@ -10,17 +12,17 @@ pub const READER_FRAMES: [&str; 34] = [
 ];
 
 /// Small words inside names: "Mothers of Invention", "Beauty and the Beast".
-pub const NAME_JOINTS: [&str; 9] = [
+pub static NAME_JOINTS: Phrases = phrases![
     "of", "the", "and", "de", "van", "von", "for", "in", "&",
 ];
 
 /// Pairs with a slash that are no paths.
-pub const SLASHED: [&str; 9] = [
+pub static SLASHED: Phrases = phrases![
     "and/or", "he/she", "his/her", "yes/no", "on/off", "i/o", "n/a", "client/server", "w/o",
 ];
 
 /// Words that begin questions and sentences, or are too general to name something. Sorted for binary search.
-pub const COMMON: [&str; 331] = [
+pub static COMMON: Phrases = phrases![
     "a", "about", "above", "actually", "add", "after", "again", "all", "almost", "already", "also", "although",
     "always", "am", "an", "and", "another", "any", "anyone", "anything", "anyway", "are", "aren't", "around", "as",
     "ask", "at", "back", "basically", "be", "because", "been", "before", "being", "below", "besides", "best",
@@ -56,7 +58,7 @@ pub fn is_common(word: &str) -> bool {
 }
 
 /// Follow-up triggers: plainer words.
-pub const SIMPLIFY: [&str; 43] = [
+pub static SIMPLIFY: Phrases = phrases![
     "simpler", "simplify", "simple", "simply", "more simply", "plain words", "plain english", "plain language",
     "plainer", "eli5", "like i'm five", "like i am five", "like i'm 5", "to a five year old", "for a beginner",
     "for beginners", "for dummies", "without jargon", "no jargon", "less jargon", "less technical", "too technical",
@@ -67,7 +69,7 @@ pub const SIMPLIFY: [&str; 43] = [
 ];
 
 /// Follow-up triggers: go deeper, or say it again.
-pub const DETAIL: [&str; 52] = [
+pub static DETAIL: Phrases = phrases![
     "more", "more detail", "more details", "in more detail", "in detail", "details", "detailed", "more detailed",
     "more information", "more info", "elaborate", "elaborate on", "continue", "go on", "go deeper", "dig deeper",
     "deeper", "in depth", "in-depth", "expand", "expand on", "extend", "further", "explain further", "repeat",
@@ -78,7 +80,7 @@ pub const DETAIL: [&str; 52] = [
 ];
 
 /// Follow-up triggers: a concrete case.
-pub const EXAMPLE: [&str; 25] = [
+pub static EXAMPLE: Phrases = phrases![
     "for example", "for instance", "example", "examples", "an example", "another example", "code example",
     "an instance", "show me", "sample", "samples", "a sample", "sample code", "code sample", "concrete",
     "concretely", "concrete case", "use case", "demo", "demonstrate", "snippet", "code snippet", "in practice",
@@ -86,7 +88,7 @@ pub const EXAMPLE: [&str; 25] = [
 ];
 
 /// Follow-up triggers: condense.
-pub const SUMMARY: [&str; 29] = [
+pub static SUMMARY: Phrases = phrases![
     "summarize", "summarise", "summary", "sum up", "sum it up", "tl;dr", "tldr", "tl dr", "key points",
     "main points", "key takeaways", "takeaways", "takeaway", "in short", "in brief", "in a nutshell", "briefly",
     "brief", "shorter", "shorten", "condense", "recap", "bottom line", "in one sentence", "in a sentence",
@@ -94,7 +96,7 @@ pub const SUMMARY: [&str; 29] = [
 ];
 
 /// Words around a trigger that bring no topic of their own.
-pub const FILLER: [&str; 127] = [
+pub static FILLER: Phrases = phrases![
     "please", "pls", "can", "could", "would", "will", "you", "me", "i", "i'd", "i would", "we", "us", "a", "an",
     "the", "to", "in", "of", "for", "with", "on", "about", "at", "as", "by", "that", "this", "these", "those", "it",
     "them", "that's", "it's", "bit", "a bit", "little", "a little", "some", "any", "just", "now", "so", "ok",
@@ -108,7 +110,7 @@ pub const FILLER: [&str; 127] = [
 ];
 
 /// Greetings, thanks, goodbyes, laughter, acknowledgements.
-pub const CHITCHAT: [&str; 83] = [
+pub static CHITCHAT: Phrases = phrases![
     "hi", "hello", "hey", "hiya", "howdy", "yo", "greetings", "good morning", "good afternoon", "good evening",
     "good night", "good day", "thanks", "thank you", "thank u", "thx", "ty", "cheers", "much appreciated",
     "appreciate it", "i appreciate it", "bye", "goodbye", "good bye", "bye bye", "see you", "see ya", "cya",
@@ -121,7 +123,7 @@ pub const CHITCHAT: [&str; 83] = [
 ];
 
 /// Talk about the agent or the world, and not about the documentation.
-pub const SMALL_TALK: [&str; 29] = [
+pub static SMALL_TALK: Phrases = phrases![
     "how are you", "how are you doing", "how's it going", "how is it going", "what's up", "whats up", "who are you",
     "what are you", "what's your name", "what is your name", "are you a bot", "are you a robot", "are you human",
     "are you a human", "are you an ai", "are you real", "who made you", "who built you", "tell me a joke",
@@ -130,7 +132,7 @@ pub const SMALL_TALK: [&str; 29] = [
 ];
 
 /// Words that may stand around chitchat without making it a question.
-pub const COURTESY: [&str; 55] = [
+pub static COURTESY: Phrases = phrases![
     "so", "very", "much", "a", "lot", "for", "the", "your", "you", "help", "helping", "me", "answer", "answers",
     "explanation", "all", "that", "this", "it", "and", "then", "now", "there", "again", "everyone", "friend",
     "docent", "bot", "team", "guys", "really", "was", "is", "were", "helpful", "useful", "clear", "i", "my", "time",
@@ -139,7 +141,7 @@ pub const COURTESY: [&str; 55] = [
 ];
 
 /// The answers did not help: anywhere in the message.
-pub const FRUSTRATION: [&str; 50] = [
+pub static FRUSTRATION: Phrases = phrases![
     "doesn't help", "does not help", "didn't help", "did not help", "not helpful", "unhelpful", "no help",
     "isn't helping", "not helping", "still doesn't work", "still does not work", "still not working",
     "still isn't working", "still fails", "still failing", "still broken", "still the same", "still get the same",
@@ -153,13 +155,13 @@ pub const FRUSTRATION: [&str; 50] = [
 ];
 
 /// The answers did not help: only when nothing else is said.
-pub const FRUSTRATION_ALONE: [&str; 11] = [
+pub static FRUSTRATION_ALONE: Phrases = phrases![
     "wrong", "useless", "not working", "doesn't work", "it doesn't work", "didn't work",
     "it didn't work", "not that", "not this", "wtf", "ugh",
 ];
 
 /// Wants the conversation summed up: what is to be summed up, beside a word of [`SUMMARY`].
-pub const CONVERSATION: [&str; 22] = [
+pub static CONVERSATION: Phrases = phrases![
     "our conversation", "the conversation", "this conversation", "our chat", "the chat", "this chat",
     "our discussion", "the discussion", "this discussion", "what we discussed", "what we have discussed",
     "what we've discussed", "what we talked about", "what we've talked about", "what we've covered",
@@ -168,13 +170,13 @@ pub const CONVERSATION: [&str; 22] = [
 ];
 
 /// Wants the conversation summed up, without a word of [`SUMMARY`].
-pub const CONVERSATION_ALONE: [&str; 6] = [
+pub static CONVERSATION_ALONE: Phrases = phrases![
     "what did we talk about", "what have we talked about", "what have we covered", "what did we discuss",
     "what have we discussed", "where were we",
 ];
 
 /// Wants a person.
-pub const HUMAN: [&str; 38] = [
+pub static HUMAN: Phrases = phrases![
     "talk to a human", "speak to a human", "speak with a human", "talk with a human", "chat with a human",
     "a real human", "human support", "human help", "human please", "human agent", "talk to a person",
     "speak to a person", "speak with a person", "real person", "actual person", "talk to someone",
@@ -185,14 +187,14 @@ pub const HUMAN: [&str; 38] = [
 ];
 
 /// Leaves the guidance.
-pub const EXIT: [&str; 17] = [
+pub static EXIT: Phrases = phrases![
     "exit", "quit", "stop", "end", "leave", "close", "end chat", "end the chat", "stop the chat", "close the chat",
     "leave the chat", "end conversation", "end the conversation", "i'm done", "that's all", "that is all",
     "stop it",
 ];
 
 /// Leaves the choice to the agent.
-pub const INDIFFERENT: [&str; 25] = [
+pub static INDIFFERENT: Phrases = phrases![
     "either", "either one", "either is fine", "either works", "any", "any of them", "any one", "anyone of them",
     "whichever", "whatever", "doesn't matter", "does not matter", "it doesn't matter", "don't care", "i don't care",
     "don't mind", "i don't mind", "up to you", "you choose", "you decide", "you pick", "your choice", "not sure",
@@ -200,20 +202,20 @@ pub const INDIFFERENT: [&str; 25] = [
 ];
 
 /// Agrees to an offer.
-pub const AFFIRMATIVE: [&str; 25] = [
+pub static AFFIRMATIVE: Phrases = phrases![
     "yes", "yep", "yeah", "yup", "ya", "sure", "of course", "certainly", "definitely", "absolutely", "please do",
     "go ahead", "yes please", "sure thing", "do it", "that would be great", "sounds good", "i would",
     "i'd like that", "correct", "right", "exactly", "that one", "indeed", "why not",
 ];
 
 /// Declines an offer.
-pub const NEGATIVE: [&str; 13] = [
+pub static NEGATIVE: Phrases = phrases![
     "no", "nope", "nah", "no thanks", "no thank you", "not really", "not now", "neither", "none", "none of them",
     "none of these", "none of those", "not interested",
 ];
 
 /// Says that the question is settled.
-pub const SATISFIED: [&str; 26] = [
+pub static SATISFIED: Phrases = phrases![
     "that works", "it works", "works now", "it works now", "that worked", "it worked", "that helped", "that helps",
     "solved", "fixed it", "that fixed it", "problem solved", "very helpful", "really helpful", "so helpful",
     "that was helpful", "exactly what i needed", "just what i needed", "that's what i needed",
@@ -222,7 +224,7 @@ pub const SATISFIED: [&str; 26] = [
 ];
 
 /// Words that may stand around a choice.
-pub const CHOICE_FILLER: [&str; 47] = [
+pub static CHOICE_FILLER: Phrases = phrases![
     "#", "the", "one", "option", "number", "no", "item", "choice", "please", "pls", "i", "i'd", "i'll", "would", "like",
     "want", "take", "choose", "pick", "select", "open", "show", "me", "go", "with", "let's", "see", "tell", "about",
     "more", "give", "mean", "meant", "suggestion", "link", "page", "ok", "okay", "yes", "and", "a", "look", "at",
@@ -244,7 +246,7 @@ pub const ORDINALS: [[&str; 4]; 10] = [
 ];
 
 /// Asks what a word refers to, and not for something new.
-pub const ASKS_MEANING: [&str; 20] = [
+pub static ASKS_MEANING: Phrases = phrases![
     "what does it mean", "what does that mean", "what does this mean", "what do they mean", "what do those mean",
     "what do these mean", "what do you mean", "what did you mean", "what do you mean by", "what did you mean by",
     "what is that", "what's that", "what is it", "what's it", "what is this", "what's this", "what are those",
@@ -252,7 +254,7 @@ pub const ASKS_MEANING: [&str; 20] = [
 ];
 
 /// Words of a question that cannot be searched for by themselves.
-pub const EMPTY: [&str; 68] = [
+pub static EMPTY: Phrases = phrases![
     "how", "what", "why", "when", "where", "which", "who", "do", "does", "did", "is", "are", "was", "i", "you",
     "we", "it", "this", "that", "these", "those", "they", "them", "there", "a", "an", "the", "to", "of", "in", "on",
     "for", "with", "and", "or", "so", "should", "can", "could", "would", "will", "please", "help", "me", "my",
@@ -261,7 +263,7 @@ pub const EMPTY: [&str; 68] = [
 ];
 
 /// Words that frame a question in front of what it is about.
-pub const FRAME: [&str; 67] = [
+pub static FRAME: Phrases = phrases![
     "how", "what", "why", "when", "where", "which", "who", "whose", "ok", "okay", "so", "and", "but", "then", "now", "hi",
     "hello", "hey", "please", "can", "could", "would", "should", "tell", "me", "us", "about", "explain", "describe", "show",
     "give", "know", "want", "need", "like", "there", "any", "some", "the", "a", "an", "way", "best", "possible", "it", "if",
@@ -270,14 +272,14 @@ pub const FRAME: [&str; 67] = [
 ];
 
 /// Auxiliary verbs and their short forms.
-pub const AUXILIARIES: [&str; 40] = [
+pub static AUXILIARIES: Phrases = phrases![
     "is", "are", "was", "were", "be", "been", "am", "do", "does", "did", "has", "have", "had", "can", "could", "will", "would",
     "should", "shall", "may", "might", "must", "isn't", "aren't", "wasn't", "weren't", "don't", "doesn't", "didn't", "can't",
     "couldn't", "won't", "wouldn't", "shouldn't", "haven't", "hasn't", "what's", "how's", "where's", "who's",
 ];
 
 /// Verbs that stand behind the subject of a question: they end it.
-pub const VERBS: [&str; 70] = [
+pub static VERBS: Phrases = phrases![
     "work", "works", "support", "supports", "need", "needs", "require", "requires", "use", "uses", "used", "run", "runs",
     "mean", "means", "return", "returns", "expand", "expands", "handle", "handles", "make", "makes", "take", "takes", "get",
     "gets", "accept", "accepts", "compare", "compares", "differ", "differs", "allow", "allows", "store", "stores", "stored",
@@ -287,33 +289,33 @@ pub const VERBS: [&str; 70] = [
 ];
 
 /// Words that end the phrase that a question is about.
-pub const STOPS: [&str; 42] = [
+pub static STOPS: Phrases = phrases![
     "in", "on", "at", "for", "from", "with", "without", "using", "via", "when", "while", "if", "that", "which", "so", "to",
     "by", "into", "as", "after", "before", "instead", "because", "through", "inside", "between", "during", "where", "who",
     "how", "of", "than", "like", "under", "over", "until", "but", "whether", "then", "not", "myself", "again",
 ];
 
 /// Prepositions that open a fragment: "and on Windows?"
-pub const PREPOSITIONS: [&str; 18] = [
+pub static PREPOSITIONS: Phrases = phrases![
     "on", "in", "for", "with", "without", "from", "at", "under", "inside", "via", "using", "through", "behind", "during",
     "after", "before", "as", "by",
 ];
 
 /// Words behind which "her" is no possessive.
-pub const FUNCTION_WORDS: [&str; 34] = [
+pub static FUNCTION_WORDS: Phrases = phrases![
     "a", "an", "the", "to", "in", "on", "at", "for", "with", "from", "as", "and", "or", "by", "of", "about", "after", "before",
     "when", "during", "into", "if", "that", "than", "because", "while", "but", "so", "up", "out", "off", "again", "too",
     "not",
 ];
 
 /// Words that ask for one of two.
-pub const COMPARING: [&str; 13] = [
+pub static COMPARING: Phrases = phrases![
     "better", "faster", "slower", "difference", "differences", "differ", "cheaper", "safer", "simpler", "prefer", "best",
     "easier", "smaller",
 ];
 
 /// General nouns, verbs and adjectives of documentation: a question made of them alone asks about the topic.
-pub const GENERAL: [&str; 109] = [
+pub static GENERAL: Phrases = phrases![
     "setting", "default", "option", "limit", "limitation", "price", "pricing", "cost", "requirement", "prerequisite", "version",
     "step", "component", "feature", "advantage", "disadvantage", "benefit", "drawback", "difference", "syntax", "performance",
     "size", "format", "license", "alternative", "effect", "parameter", "argument", "value", "type", "method", "property",

@@ -2,16 +2,51 @@
 //!
 //! **Invariant:** lists only; how they are used is said where they are used. English words stand in lower case.
 
+use std::ops::Deref;
+use std::sync::OnceLock;
+
+use crate::dialogue::EntityKind;
+
+/// A list of words and phrases, held as one text and cut when it is first asked for: a pointer and a length for each
+/// would take as many bytes of the module as the words themselves.
+#[derive(Debug)]
+pub struct Phrases {
+    /// One phrase a line.
+    text: &'static str,
+    list: OnceLock<Vec<&'static str>>,
+}
+
+impl Phrases {
+    /// The phrases of the lines of `text`.
+    #[must_use]
+    pub const fn new(text: &'static str) -> Self {
+        Self { text, list: OnceLock::new() }
+    }
+}
+
+impl Deref for Phrases {
+    type Target = [&'static str];
+
+    fn deref(&self) -> &Self::Target {
+        self.list.get_or_init(|| self.text.lines().collect())
+    }
+}
+
+/// A [`Phrases`] of literals.
+macro_rules! phrases {
+    ($($phrase:literal),* $(,)?) => {
+        Phrases::new(concat!($($phrase, "\n"),*))
+    };
+}
+
 #[rustfmt::skip] // One word a line would hide the lists behind their length.
 pub mod en;
 #[rustfmt::skip] // One word a line would hide the lists behind their length.
 pub mod zh;
 
-use crate::dialogue::EntityKind;
-
 /// Platforms, as they are written; matched as whole words, letter case ignored.
 #[rustfmt::skip]
-pub const PLATFORMS: [&str; 43] = [
+pub static PLATFORMS: Phrases = phrases![
     "Windows", "Windows 10", "Windows 11", "macOS", "Mac", "OS X", "Linux", "Ubuntu", "Debian", "Fedora", "CentOS",
     "RHEL", "Arch", "Alpine", "WSL", "WSL2", "iOS", "iPadOS", "Android", "Chrome", "Firefox", "Safari", "Edge",
     "Chromium", "Docker", "Podman", "Kubernetes", "K8s", "AWS", "Azure", "GCP", "Raspberry Pi", "Apple Silicon",
@@ -20,18 +55,18 @@ pub const PLATFORMS: [&str; 43] = [
 
 /// Programming languages; matched as whole words, letter case ignored.
 #[rustfmt::skip]
-pub const LANGUAGES: [&str; 34] = [
+pub static LANGUAGES: Phrases = phrases![
     "Python", "JavaScript", "TypeScript", "Java", "Kotlin", "Swift", "Rust", "Golang", "C++", "C#", "F#", "PHP",
     "Ruby", "Perl", "Scala", "Haskell", "Elixir", "Erlang", "Lua", "R", "Julia", "Dart", "SQL", "Bash", "HTML",
     "CSS", "Clojure", "OCaml", "Zig", "Objective-C", "MATLAB", "Groovy", "Go", "C",
 ];
 
 /// Language names that are also plain words or letters: they count only in their exact writing.
-pub const AMBIGUOUS_LANGUAGES: [&str; 3] = ["R", "Go", "C"];
+pub static AMBIGUOUS_LANGUAGES: Phrases = phrases!["R", "Go", "C"];
 
 /// Product names that readers type in lower case; where an index is loaded its own words add to these.
 #[rustfmt::skip]
-pub const PRODUCTS: [&str; 75] = [
+pub static PRODUCTS: Phrases = phrases![
     "Vue", "React", "Angular", "Svelte", "Next.js", "Nuxt", "Vite", "webpack", "Babel", "ESLint", "Pinia", "Vuex",
     "npm", "pnpm", "yarn", "pip", "conda", "venv", "virtualenv", "poetry", "pytest", "Django", "Flask", "FastAPI",
     "NumPy", "pandas", "PyTorch", "TensorFlow", "spaCy", "scikit-learn", "Haystack", "LangChain", "LlamaIndex",

@@ -1,12 +1,14 @@
 //! Chinese words.
 
+use super::Phrases;
+
 /// Words that may be titles of pages but name nothing inside a question.
-pub const TITLE_STOP: [&str; 12] = [
+pub static TITLE_STOP: Phrases = phrases![
     "介绍", "简介", "概述", "安装", "配置", "使用", "示例", "常见问题", "开始", "快速开始", "总结", "地址",
 ];
 
 /// What stands in front of the thing when readers speak of themselves.
-pub const READER_FRAMES: [&str; 30] = [
+pub static READER_FRAMES: Phrases = phrases![
     "我用", "我用的是", "我们用", "我们用的是", "我在用", "我在", "我们在用", "我现在用", "我现在用的是", "我使用",
     "我使用的是", "我正在用", "我装的是", "我安装的是", "我的系统是", "我的电脑是", "我的环境是", "我是",
     "我的版本是", "我这边是", "我这是", "我们的版本是", "项目用的是", "项目用", "项目是", "我们项目用", "我写",
@@ -14,7 +16,7 @@ pub const READER_FRAMES: [&str; 30] = [
 ];
 
 /// Follow-up triggers: plainer words.
-pub const SIMPLIFY: [&str; 38] = [
+pub static SIMPLIFY: Phrases = phrases![
     "通俗一点", "通俗点", "通俗易懂", "通俗", "简单一点", "简单点", "简单些", "简单来说", "简单说", "简单讲",
     "简略一点", "简略", "别太专业", "太专业", "别那么专业", "不要太专业", "小白解释", "小白", "用比喻", "打个比方",
     "比喻", "用例子", "别用术语", "不要用术语", "少用术语", "不用术语", "大白话", "说人话", "讲人话", "白话",
@@ -22,7 +24,7 @@ pub const SIMPLIFY: [&str; 38] = [
 ];
 
 /// Follow-up triggers: go deeper, or say it again.
-pub const DETAIL: [&str; 43] = [
+pub static DETAIL: Phrases = phrases![
     "详细", "详细点", "详细一点", "详细说说", "更详细", "更多信息", "更多内容", "更多细节", "更多", "再讲一遍",
     "再讲一次", "再说一遍", "再说一次", "再解释一遍", "重新说", "补充", "继续", "接着说", "接着讲", "接着", "扩展",
     "展开", "展开讲讲", "展开说说", "深入", "深入一点", "深入讲讲", "重复一下", "重复", "往下说", "然后呢",
@@ -31,25 +33,25 @@ pub const DETAIL: [&str; 43] = [
 ];
 
 /// Follow-up triggers: a concrete case.
-pub const EXAMPLE: [&str; 26] = [
+pub static EXAMPLE: Phrases = phrases![
     "用例子说明", "用例子解释", "用例子讲", "举个例子", "举例", "举例说明", "举几个例子", "举一个例子",
     "举个具体的例子", "例子", "具体点", "具体一点", "具体例子", "案例", "实例", "示例", "示例代码", "代码示例",
     "样例", "范例", "比如呢", "比如", "例如", "演示一下", "演示", "给个代码",
 ];
 
 /// Words of the row above that win over [`SIMPLIFY`]: "用例子说明" asks for a case.
-pub const EXAMPLE_FIRST: [&str; 3] = [
+pub static EXAMPLE_FIRST: Phrases = phrases![
     "用例子说明", "用例子解释", "用例子讲",
 ];
 
 /// Follow-up triggers: condense.
-pub const SUMMARY: [&str; 19] = [
+pub static SUMMARY: Phrases = phrases![
     "总结", "总结一下", "概括", "概括一下", "归纳", "归纳一下", "小结", "一句话", "一句话说", "简短一点", "简短点",
     "简短", "短一点", "长话短说", "要点", "重点", "精简", "太长不看", "太长了",
 ];
 
 /// Words around a trigger that bring no topic of their own.
-pub const FILLER: [&str; 156] = [
+pub static FILLER: Phrases = phrases![
     "请", "请你", "请问", "麻烦", "麻烦你", "能", "能不能", "可以", "可不可以", "能否", "可否", "帮我", "帮忙",
     "给我", "给", "我", "你", "您", "我们", "再", "一下", "一点", "一些", "点", "些", "下", "吗", "呢", "吧", "啊",
     "呀", "嘛", "了", "的", "地", "得", "把", "将", "对", "对此", "关于", "上面", "刚才", "刚刚", "前面", "上述",
@@ -64,7 +66,7 @@ pub const FILLER: [&str; 156] = [
 ];
 
 /// Greetings, thanks, goodbyes, laughter, acknowledgements.
-pub const CHITCHAT: [&str; 76] = [
+pub static CHITCHAT: Phrases = phrases![
     "你好", "您好", "你们好", "大家好", "嗨", "哈喽", "哈啰", "早上好", "早安", "早", "上午好", "中午好", "下午好",
     "晚上好", "晚安", "在吗", "在不在", "有人吗", "谢谢", "谢谢你", "谢谢您", "谢了", "多谢", "感谢", "非常感谢",
     "谢啦", "辛苦了", "辛苦", "再见", "拜拜", "拜", "回头见", "下次见", "回见", "886", "哈哈", "哈哈哈", "嘿嘿",
@@ -74,14 +76,14 @@ pub const CHITCHAT: [&str; 76] = [
 ];
 
 /// Talk about the agent or the world, and not about the documentation.
-pub const SMALL_TALK: [&str; 21] = [
+pub static SMALL_TALK: Phrases = phrases![
     "你是谁", "你叫什么", "你叫什么名字", "你是机器人吗", "你是机器人", "你是人吗", "你是真人吗", "你是ai吗",
     "你是人工智能吗", "你多大了", "你几岁", "谁开发的你", "谁做的你", "讲个笑话", "说个笑话", "今天天气怎么样",
     "天气真好", "你会做什么", "你能做什么", "最近怎么样", "吃了吗",
 ];
 
 /// Words that may stand around chitchat without making it a question.
-pub const COURTESY: [&str; 63] = [
+pub static COURTESY: Phrases = phrases![
     "你的", "您的", "你", "您", "我", "我们", "解答", "回答", "帮助", "帮忙", "回复", "讲解", "耐心", "支持",
     "指点", "啦", "了", "哦", "呀", "啊", "呢", "吧", "哈", "那", "那么", "就", "先", "这样", "非常", "十分", "很",
     "真", "真的", "太", "有用", "有帮助", "清楚", "清楚了", "全", "都", "的", "详细", "对", "是", "是的", "这个",
@@ -90,7 +92,7 @@ pub const COURTESY: [&str; 63] = [
 ];
 
 /// The answers did not help: anywhere in the message.
-pub const FRUSTRATION: [&str; 38] = [
+pub static FRUSTRATION: Phrases = phrases![
     "还是不行", "还是不对", "还是不会", "还是报错", "还是失败", "还是没用", "还是没有用", "还是一样", "还是老样子",
     "依然不行", "依旧不行", "仍然不行", "仍然报错", "还不行", "没帮助", "没有帮助", "没什么用", "不管用",
     "不是我要的", "不是我想要的", "不是我问的", "不是这个意思", "不是我的意思", "答非所问", "你没理解", "你没明白",
@@ -99,91 +101,91 @@ pub const FRUSTRATION: [&str; 38] = [
 ];
 
 /// The answers did not help: only when nothing else is said.
-pub const FRUSTRATION_ALONE: [&str; 13] = [
+pub static FRUSTRATION_ALONE: Phrases = phrases![
     "不行", "没用", "不对", "错了", "不是", "不是这个", "不是这样", "不管用", "没效果", "不起作用", "垃圾", "无语",
     "没有用",
 ];
 
 /// Wants the conversation summed up: what is to be summed up, beside a word of [`SUMMARY`].
-pub const CONVERSATION: [&str; 20] = [
+pub static CONVERSATION: Phrases = phrases![
     "对话", "聊天", "谈话", "会话", "我们聊的", "我们聊了", "聊过的", "聊到的", "讨论", "讨论的", "说过的",
     "问过的", "到目前为止", "目前为止", "前面的内容", "之前的内容", "以上所有", "上面所有", "所有内容", "刚才聊的",
 ];
 
 /// Wants the conversation summed up, without a word of [`SUMMARY`].
-pub const CONVERSATION_ALONE: [&str; 5] = [
+pub static CONVERSATION_ALONE: Phrases = phrases![
     "我们聊了什么", "我们聊了些什么", "我们都聊了什么", "刚才聊了什么", "我们说到哪了",
 ];
 
 /// Wants a person.
-pub const HUMAN: [&str; 17] = [
+pub static HUMAN: Phrases = phrases![
     "转人工", "人工客服", "人工服务", "找人工", "要人工", "联系人工", "接人工", "真人", "找客服", "联系客服",
     "转客服", "叫客服", "在线客服", "联系技术支持", "找技术支持", "找个人", "和人聊",
 ];
 
 /// Leaves the guidance.
-pub const EXIT: [&str; 15] = [
+pub static EXIT: Phrases = phrases![
     "退出", "退出引导", "退出对话", "结束", "结束对话", "结束会话", "离开", "关闭", "关闭对话", "停止", "停",
     "不聊了", "不问了", "到此为止", "就到这里",
 ];
 
 /// Leaves the choice to the agent.
-pub const INDIFFERENT: [&str; 19] = [
+pub static INDIFFERENT: Phrases = phrases![
     "随便", "随便哪个", "随便一个", "都行", "都可以", "都好", "都成", "无所谓", "任意", "任意一个", "你定",
     "你决定", "你选", "你来选", "哪个都行", "哪个都可以", "看着办", "不知道", "不确定",
 ];
 
 /// Agrees to an offer.
-pub const AFFIRMATIVE: [&str; 23] = [
+pub static AFFIRMATIVE: Phrases = phrases![
     "是", "是的", "对", "对的", "没错", "要", "要的", "要看", "好啊", "好呀", "可以", "可以的", "当然", "当然要",
     "需要", "想", "想看", "想要", "想知道", "就这个", "就是这个", "来吧", "行啊",
 ];
 
 /// Declines an offer.
-pub const NEGATIVE: [&str; 12] = [
+pub static NEGATIVE: Phrases = phrases![
     "不", "不用", "不用了", "不要", "不要了", "不需要", "不必", "不想", "算了", "都不是", "都不要", "没有",
 ];
 
 /// Says that the question is settled.
-pub const SATISFIED: [&str; 20] = [
+pub static SATISFIED: Phrases = phrases![
     "解决了", "搞定", "搞定了", "可以了", "好了", "成功了", "有用", "有帮助", "很清楚", "明白了", "懂了", "知道了",
     "正是我要的", "就是我要的", "谢谢", "多谢", "感谢", "没问题了", "行了", "终于好了",
 ];
 
 /// Words that may stand around a choice.
-pub const CHOICE_FILLER: [&str; 48] = [
+pub static CHOICE_FILLER: Phrases = phrases![
     "我", "我要", "我想", "我选", "选", "选择", "要", "想", "看", "看看", "了解", "打开", "点", "吧", "呢", "啊",
     "呀", "那", "那个", "那就", "就", "这", "这个", "的", "请", "帮我", "给我", "说说", "讲讲", "介绍", "一下",
     "下", "好", "嗯", "是", "来", "先", "项", "个", "条", "篇", "种", "页", "号", "选项", "建议", "文档", "了",
 ];
 
 /// Numbers up to ten, in order, as they stand in "第一个"; 两 for 二 where things are counted.
-pub const NUMBERS: [&str; 10] = [
+pub static NUMBERS: Phrases = phrases![
     "一", "二", "三", "四", "五", "六", "七", "八", "九", "十",
 ];
 
 /// Words behind which a demonstrative refers back.
-pub const PRONOUNS: [&str; 25] = [
+pub static PRONOUNS: Phrases = phrases![
     "它们", "它", "那些", "这些", "那个", "这个", "这点", "那点", "前者", "后者", "这种", "那种", "这两个",
     "那两个", "两者", "二者", "他们", "她们", "他", "她", "这里", "那里", "该", "其", "此",
 ];
 
 /// Words in which a sign of [`PRONOUNS`] is no pronoun.
-pub const NO_PRONOUNS: [&str; 33] = [
+pub static NO_PRONOUNS: Phrases = phrases![
     "其他", "其它", "其实", "其中", "其余", "尤其", "极其", "吉他", "应该", "该怎么", "该如何", "该用", "该不该",
     "活该", "因此", "如此", "此外", "彼此", "此时", "从此", "由此", "到此", "在此", "那里面", "维他", "其次",
     "该选", "该从", "该把", "该在", "该写", "该放", "该是",
 ];
 
 /// Asks what a word refers to, and not for something new.
-pub const ASKS_MEANING: [&str; 22] = [
+pub static ASKS_MEANING: Phrases = phrases![
     "什么意思", "啥意思", "是什么意思", "指什么", "指的是什么", "指的什么", "指啥", "指的是哪个", "指哪个",
     "是指什么", "是指哪个", "代表什么", "说的是什么", "说的是哪个", "是什么来着", "是什么", "是啥", "是哪个",
     "是哪些", "怎么理解", "如何理解", "是什么东西",
 ];
 
 /// Words of a question that cannot be searched for by themselves.
-pub const EMPTY: [&str; 76] = [
+pub static EMPTY: Phrases = phrases![
     "怎么", "怎样", "如何", "什么", "什么时候", "时候", "为什么", "为啥", "咋", "咋办", "咋弄", "怎么办", "怎么弄", "怎么做", "怎么搞",
     "怎么用", "怎么回事", "是", "有", "在", "我", "你", "它", "这", "那", "这个", "那个", "这些", "那些", "哪",
     "哪个", "哪里", "谁", "吗", "呢", "吧", "啊", "呀", "的", "了", "请", "请问", "一下", "帮", "帮我", "帮忙",
@@ -192,13 +194,13 @@ pub const EMPTY: [&str; 76] = [
 ];
 
 /// What introduces a question without changing it.
-pub const LEADS: [&str; 30] = [
+pub static LEADS: Phrases = phrases![
     "那么", "那", "嗯嗯", "嗯", "哦", "噢", "喔", "啊", "哇", "好的呢", "好的", "好吧", "好", "行", "对", "是的呢", "是的", "请问", "请问一下",
     "另外", "还有", "然后", "所以", "不过", "但是", "而", "以及", "明白了", "谢谢", "知道了",
 ];
 
 /// Particles and modal words that carry no meaning of their own.
-pub const PARTICLES: [&str; 62] = [
+pub static PARTICLES: Phrases = phrases![
     "呢", "呀", "啊", "哦", "嗯", "吗", "吧", "嘛", "啦", "哈", "哇", "的", "了", "着", "过", "得", "地", "就", "都", "也", "还", "又",
     "再", "很", "挺", "蛮", "真", "太", "最", "比较", "应该", "大概", "可能", "知道", "清楚", "告诉", "帮", "帮我", "看", "查", "说", "听说",
     "了解", "觉得", "认为", "想", "要", "会", "能", "可以", "需要", "麻烦", "方便", "一下", "里面", "里", "上", "下", "多少", "多久", "几",
@@ -206,7 +208,7 @@ pub const PARTICLES: [&str; 62] = [
 ];
 
 /// General words of documentation: a question made of them alone asks about the topic.
-pub const GENERAL: [&str; 104] = [
+pub static GENERAL: Phrases = phrases![
     "安装", "卸载", "配置", "设置", "升级", "更新", "降级", "使用", "用法", "删除", "创建", "新建", "启动", "停止", "重启", "关闭", "打开",
     "启用", "禁用", "部署", "测试", "调试", "运行", "执行", "验证", "检查", "主要", "组件", "功能", "特性", "特点", "优点", "缺点", "优势",
     "劣势", "优缺点", "区别", "好处", "坏处", "限制", "局限", "要求", "条件", "前提", "依赖", "版本", "最新", "最低", "最高", "默认", "默认值",
@@ -217,7 +219,7 @@ pub const GENERAL: [&str; 104] = [
 ];
 
 /// Question words and verbs around what a question is about.
-pub const FRAME: [&str; 109] = [
+pub static FRAME: Phrases = phrases![
     "请问", "我想", "我要", "想要", "想知道", "能不能", "可不可以", "是否", "可以", "能否", "怎么样", "怎么办", "怎么用", "怎么写", "怎么做",
     "怎么弄", "怎么", "怎样", "如何", "为什么", "为何", "什么是", "是什么意思", "是什么框架", "是什么", "是干什么的", "是做什么的", "有什么",
     "有哪些", "有没有", "什么时候", "在哪里", "在哪", "哪里", "哪些", "哪个", "什么", "多少", "多久", "吗", "呢", "吧", "啊", "呀", "了",

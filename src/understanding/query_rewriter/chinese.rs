@@ -40,7 +40,7 @@ fn without_lead(message: &str) -> &str {
     let mut text = message.trim();
     loop {
         let before = text;
-        for lead in zh::LEADS {
+        for lead in zh::LEADS.iter().copied() {
             if let Some(rest) = text.strip_prefix(lead) {
                 let rest = rest.trim_start_matches(['，', ',', ' ', '、', '。', '！']);
                 // "那个" is a pronoun and no lead.
