@@ -145,7 +145,13 @@ pub fn to_text(value: &(impl Serialize + ?Sized)) -> String {
 /// A number as messages name it. The standard library's printing of floats is as large as the rest of this module.
 #[must_use]
 pub fn number(value: f32) -> String {
-    if value.is_finite() { to_text(&value) } else { "not a number".to_owned() }
+    let name = match value {
+        _ if value.is_finite() => return to_text(&value),
+        _ if value.is_nan() => "NaN",
+        f32::INFINITY => "inf",
+        _ => "-inf",
+    };
+    name.to_owned()
 }
 
 /// Reads from a parsed value.
@@ -508,7 +514,8 @@ mod tests {
 
     #[test]
     fn numbers_in_messages() {
-        assert_eq!([number(0.1), number(-2.0), number(f32::NAN)], ["0.1", "-2.0", "not a number"]);
+        let found = [0.1, -2.0, f32::NAN, f32::INFINITY, f32::NEG_INFINITY].map(number);
+        assert_eq!(found, ["0.1", "-2.0", "NaN", "inf", "-inf"]);
     }
 
     proptest! {

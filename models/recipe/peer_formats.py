@@ -6,9 +6,12 @@ Output: DIR/fp32.onnx, nothing rounded, and DIR/dynamic-int8.onnx, what onnxrunt
 Files that are there are left alone.
 """
 
+import logging
 import sys
 import tempfile
 from pathlib import Path
+
+sys.dont_write_bytecode = True
 
 import onnx
 from onnxruntime.quantization import QuantType, quantize_dynamic
@@ -34,6 +37,8 @@ def main():
                 sys.exit(f"error: {reason}")
             onnx.save(BertGraph(load_file(sources["model.safetensors"]), CONFIG, Float32()).model(), plain)
     if not dynamic.is_file():
+        # It advises to optimize the graph first, which changes nothing here.
+        logging.disable(logging.WARNING)
         quantize_dynamic(plain, dynamic, weight_type=QuantType.QInt8)
 
 

@@ -1,9 +1,10 @@
-// The embedder beside onnxruntime-web: the same model file, one thread, the same headless Chromium, alternating.
+// The embedder beside onnxruntime-web and transformers.js: the same model, one thread, the same headless Chromium, in turns.
 //
 //   node tests/bench/embedding.mjs PACKAGE [PEER.onnx …]
 //
-// PACKAGE: the built pkg/. PEER.onnx: other formats of the model for onnxruntime-web, such as dynamic int8; the best of
-// its formats counts. Measured: embedding texts of 5, 14, 24 and 128 tokens; the bytes of the model in memory to the first
+// PACKAGE: the built pkg/. PEER.onnx: other formats of the model for onnxruntime-web, fp32.onnx and dynamic-int8.onnx of
+// models/recipe/peer_formats.py; the best of its formats counts. transformers.js reads the two by its own names and
+// tokenizes as we do; it loads its files itself, so that its loading is not compared. Measured: embedding texts of 5, 14, 24 and 128 tokens; the bytes of the model in memory to the first
 // embedding; the memory of the wasm module; the size of the modules.
 
 import { readFileSync } from "node:fs";
@@ -19,7 +20,7 @@ const here = dirname(fileURLToPath(import.meta.url));
 const modules = join(process.env.DOCENT_BENCH_MODULES ?? here, "node_modules");
 const models = join(here, "../../models");
 const TOKENS = [5, 14, 24, 128];
-const ROUNDS = 5;
+const ROUNDS = Number(process.env.DOCENT_BENCH_ROUNDS ?? 5);
 /** Embeddings of one length in one round: enough for a stable median, the engine warm. */
 const REPEATS = { 5: 40, 14: 40, 24: 30, 128: 10 };
 
@@ -64,6 +65,39 @@ const ENGINES = {
       return mean.map((x) => x / norm);
     }
     export function memory() { return Math.max(...memories.map((memory) => memory.buffer.byteLength)); }`,
+  transformers: `
+    const memories = [];
+    const Memory = WebAssembly.Memory;
+    WebAssembly.Memory = function (options) { const memory = new Memory(options); memories.push(memory); return memory; };
+    const { env, pipeline } = await import("/transformers/dist/transformers.min.js");
+    env.allowRemoteModels = false;
+    env.allowLocalModels = true;
+    env.useBrowserCache = false;
+    env.localModelPath = "/hugging-face/";
+    env.backends.onnx.wasm.numThreads = 1;
+    env.backends.onnx.wasm.wasmPaths = "/transformers/node_modules/onnxruntime-web/dist/";
+    let extract;
+    export async function prepare() {}
+    export async function load(network, tokenizer, info, format) {
+      extract = await pipeline("feature-extraction", "model", { device: "wasm", dtype: format });
+    }
+    export async function embed(tokens) {
+      return (await extract("word ".repeat(tokens - 2), { pooling: "mean", normalize: true })).data;
+    }
+    export function memory() { return Math.max(0, ...memories.map((memory) => memory.buffer.byteLength)); }`,
+};
+
+/** The files that transformers.js asks for, under the names of its formats. */
+const HUGGING_FACE = {
+  "model/config.json": () =>
+    JSON.stringify({
+      architectures: ["BertModel"], model_type: "bert", hidden_size: 384, num_hidden_layers: 6, num_attention_heads: 12,
+      intermediate_size: 1536, max_position_embeddings: 512, type_vocab_size: 2, vocab_size: 30522,
+    }),
+  "model/tokenizer_config.json": () => JSON.stringify({ tokenizer_class: "BertTokenizer", model_max_length: 256, do_lower_case: true }),
+  "model/tokenizer.json": () => readFileSync(join(models, "all-MiniLM-L6-v2/tokenizer.json")),
+  "model/onnx/model.onnx": () => formats.fp32,
+  "model/onnx/model_quantized.onnx": () => formats["dynamic-int8"],
 };
 
 const info = JSON.stringify({
@@ -81,6 +115,8 @@ const server = await serve({
   "/ort/": join(modules, "onnxruntime-web/dist"),
   "/models/": models,
   "/format/": (name) => formats[decodeURIComponent(name)],
+  "/transformers/": join(modules, "@huggingface/transformers"),
+  "/hugging-face/": (name) => HUGGING_FACE[name]?.(),
   "/engine/": (name) => ENGINES[name.replace(/\.js$/, "")],
   "/": () => "<!doctype html><title>bench</title>",
 });
@@ -91,12 +127,12 @@ async function measure(browser, engine, format) {
     page.evaluate(
       async ([name, format, info, lengths, repeats]) => {
         const bytes = async (url) => new Uint8Array(await (await fetch(url)).arrayBuffer());
-        const network = await bytes(`/format/${encodeURIComponent(format)}`);
+        const network = name === "transformers" ? null : await bytes(`/format/${encodeURIComponent(format)}`);
         const tokenizer = await bytes("/models/all-MiniLM-L6-v2/tokenizer.json");
         const engine = await import(`/engine/${name}.js`);
         await engine.prepare();
         const start = performance.now();
-        await engine.load(network, tokenizer, info);
+        await engine.load(network, tokenizer, info, format);
         await engine.embed(14);
         const first = performance.now() - start;
         const times = {};
@@ -119,6 +155,8 @@ async function measure(browser, engine, format) {
 
 const browser = await startBrowser();
 const runs = [["docent", "weight-only int8 (ours)"], ...Object.keys(formats).map((format) => ["peer", format])];
+if (formats.fp32) runs.push(["transformers", "fp32"]);
+if (formats["dynamic-int8"]) runs.push(["transformers", "q8"]);
 const results = new Map(runs.map((run) => [run, { first: [], times: {}, memory: 0, vectors: null }]));
 for (const result of results.values()) for (const tokens of TOKENS) result.times[tokens] = [];
 for (let round = 0; round < ROUNDS; round++) {
@@ -135,7 +173,9 @@ await browser.close();
 await server.close();
 
 const ours = results.get(runs[0]);
-const peers = runs.slice(1).map((run) => [run[1], results.get(run)]);
+const peers = runs.slice(1).map((run) => [`${run[0] === "peer" ? "onnxruntime-web" : "transformers.js"}, ${run[1]}`, results.get(run)]);
+/** Those that are given the model's bytes, as we are. */
+const loading = peers.filter((_, i) => runs[i + 1][0] === "peer");
 for (const tokens of TOKENS) {
   const [a, b] = [ours.vectors[tokens], peers[0][1].vectors[tokens]];
   const cosine = a.reduce((sum, x, i) => sum + x * b[i], 0);
@@ -145,16 +185,17 @@ const cell = (values) => {
   const { median, low, high } = spread(values);
   return `${ms(median)} (${ms(low)}–${ms(high)})`;
 };
-const row = (title, of) => {
-  const best = Math.min(...peers.map(([, result]) => median(of(result))));
-  return [title, cell(of(ours)), ...peers.map(([, result]) => cell(of(result))), (median(of(ours)) / best).toFixed(2)];
+const row = (title, of, compared = peers) => {
+  const best = Math.min(...compared.map(([, result]) => median(of(result))));
+  const cells = peers.map((peer) => (compared.includes(peer) ? cell(of(peer[1])) : ""));
+  return [title, cell(of(ours)), ...cells, (median(of(ours)) / best).toFixed(2)];
 };
 table(
   "Embedding in headless Chromium, one thread; ms, median (quartiles) of the rounds",
-  ["", "docent", ...peers.map(([format]) => `onnxruntime-web, ${format}`), "ratio to its best"],
+  ["", "docent", ...peers.map(([name]) => name), "ratio to the best"],
   [
     ...TOKENS.map((tokens) => row(`${tokens} tokens`, (result) => result.times[tokens])),
-    row("model bytes in memory to first embedding", (result) => result.first),
+    row("model bytes in memory to first embedding", (result) => result.first, loading),
     [
       "wasm memory, MB",
       ...[ours, ...peers.map(([, result]) => result)].map((result) => (result.memory / 1e6).toFixed(1)),
