@@ -19,6 +19,15 @@ pub enum Language {
 }
 
 impl Language {
+    /// The BCP 47 tag.
+    #[must_use]
+    pub fn tag(self) -> &'static str {
+        match self {
+            Self::English => "en",
+            Self::Chinese => "zh",
+        }
+    }
+
     /// The language that a text is written in, from its script and its function words; `None` where it has no letters.
     ///
     /// A sentence that mixes both belongs to the language of its grammar: "Vue 的 Teleport 怎么用" is Chinese although most

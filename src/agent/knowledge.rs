@@ -140,14 +140,18 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> TurnRun<'_, '_, 
     /// The embedding of a text, where the model is there and fits the index.
     async fn embedding(&mut self, text: &str) -> Option<Vec<f32>> {
         let model = self.agent.hosts.embedding.model_id()?;
-        let fits = {
+        let (fits, knows) = {
             let index = self.agent.index.borrow();
             let index = index.as_ref()?;
             index.vectors()?;
-            index.accepts_model(&model)
+            (index.accepts_model(&model), index.model_knows(text))
         };
         if let Err(error) = fits {
             self.warn_once(error.to_string());
+            return None;
+        }
+        if !knows {
+            self.warn_once(format!("the words alone answer: {model} does not know the question's language"));
             return None;
         }
         if let Some((_, known)) = self.agent.embeddings.borrow().iter().find(|(known, _)| known == text) {

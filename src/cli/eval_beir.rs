@@ -437,7 +437,11 @@ fn build(set: &BeirSet, embedded: Option<&Embedded>) -> Result<SearchIndex> {
         documents: set.documents.clone(),
         chunks: set.chunks.clone(),
         words: WordList::from_texts(texts.chain(titles).chain(headings), 2),
-        model: embedded.map(|embedded| ModelInfo { id: embedded.model.clone(), dimension: embedded.dimension }),
+        model: embedded.map(|embedded| ModelInfo {
+            id: embedded.model.clone(),
+            dimension: embedded.dimension,
+            languages: Vec::new(),
+        }),
         ..Corpus::default()
     })?;
     SearchIndex::new(parts)

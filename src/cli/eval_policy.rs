@@ -375,7 +375,7 @@ fn index_of_corpus(
     let (documents, chunks) = read_corpus(path)?;
     let found = model.map(|id| folders.named(id)).transpose()?;
     let model = found.as_ref().map(FoundModel::load).transpose()?;
-    let info = found.as_ref().map(|found| ModelInfo { id: found.info.id.clone(), dimension: found.info.dimension });
+    let info = found.as_ref().map(|found| ModelInfo::from(&found.info));
     let vectors = match (&found, &model) {
         (Some(found), Some(model)) => {
             let texts: Vec<String> =

@@ -262,7 +262,7 @@ pub fn build(
         words,
         synonyms: Synonyms::new(corpus.config.synonyms),
         default_filter: meta.default_filter.clone(),
-        model: info.as_ref().map(|model| IndexModel { id: model.id.clone(), dimension: model.dimension }),
+        model: info.as_ref().map(IndexModel::from),
     })?;
     progress(Stage::Writing, 1, 3);
     let core = files.add_in_parts("core-", reader::write_core(&meta, &parts, &starts)?);

@@ -96,7 +96,7 @@ pub fn open_core(bytes: &[u8]) -> Result<CoreFile> {
         Some(bytes) => Synonyms::from_bytes(&bytes)?,
         None => Synonyms::default(),
     };
-    let model = meta.model.as_ref().map(|model| IndexModel { id: model.id.clone(), dimension: model.dimension });
+    let model = meta.model.as_ref().map(IndexModel::from);
     let index = SearchIndex::new(IndexParts {
         documents,
         chunks,

@@ -24,12 +24,13 @@ use crate::retrieval::facets::{Filter, Preferences};
 use crate::retrieval::fusion::{QueryScale, Support, fuse};
 use crate::retrieval::lexical_index::{LexicalIndex, LexicalScores, page_starts};
 use crate::retrieval::lexical_query::{LexicalQuery, QueryOptions};
+use crate::retrieval::model_manifest;
 use crate::retrieval::second_stage::{Candidate, EvidenceReranker, RERANK_DEPTH, Reranker};
 use crate::retrieval::synonyms::{Synonyms, carrying};
 use crate::retrieval::text_store::TextStore;
 use crate::retrieval::vector_index::{EF_SEARCH, VectorIndex};
 use crate::retrieval::weights::{DUPLICATE_COSINE, PREFERENCE_SHARE, Weights};
-use crate::turn::{Mode, Passage, Scores};
+use crate::turn::{Language, Mode, Passage, Scores};
 
 /// Candidates of each leg.
 const LEG_DEPTH: usize = 100;
@@ -47,6 +48,14 @@ pub struct ModelInfo {
     pub id: String,
     /// Length of its vectors.
     pub dimension: usize,
+    /// BCP 47 tags of the languages it knows; empty where that is not known.
+    pub languages: Vec<String>,
+}
+
+impl From<&model_manifest::ModelInfo> for ModelInfo {
+    fn from(model: &model_manifest::ModelInfo) -> Self {
+        Self { id: model.id.clone(), dimension: model.dimension, languages: model.languages.clone() }
+    }
 }
 
 /// What a search index is made of; everything but the vectors, which come later.
@@ -206,6 +215,18 @@ impl SearchIndex {
         Err(Error::Index(IndexError::ModelMismatch { index: built_for.to_owned(), model: model.to_owned() }))
     }
 
+    /// Whether the model of the vectors knows the language of a text. The embedding of a text that it does not know is
+    /// noise, and near to any passage.
+    #[must_use]
+    pub fn model_knows(&self, text: &str) -> bool {
+        match (&self.parts.model, Language::detect(text)) {
+            (Some(model), Some(language)) if !model.languages.is_empty() => {
+                model.languages.iter().any(|known| known.eq_ignore_ascii_case(language.tag()))
+            }
+            _ => true,
+        }
+    }
+
     /// Puts another second stage in the place of the default.
     pub fn set_reranker(&mut self, reranker: Box<dyn Reranker>) {
         self.reranker = reranker;
@@ -357,6 +378,11 @@ impl SearchIndex {
     fn usable_embedding<'a>(&self, request: &SearchRequest<'a>, warnings: &mut Vec<String>) -> Option<&'a [f32]> {
         let embedding = request.embedding?;
         let vectors = self.vectors.as_ref()?;
+        if request.mode == Mode::Hybrid && !self.model_knows(request.query) {
+            warnings
+                .push("the words alone answer: the embedding model does not know the question's language".to_owned());
+            return None;
+        }
         if embedding.len() == vectors.dimension() && embedding.iter().all(|value| value.is_finite()) {
             return Some(embedding);
         }

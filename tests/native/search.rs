@@ -71,7 +71,7 @@ fn corpus() -> Corpus {
         }
         corpus.documents.push(document);
     }
-    corpus.model = Some(ModelInfo { id: "hash".into(), dimension: DIMENSION });
+    corpus.model = Some(ModelInfo { id: "hash".into(), dimension: DIMENSION, languages: Vec::new() });
     corpus
 }
 
@@ -136,6 +136,23 @@ fn without_vectors_or_with_wrong_ones_the_words_answer() {
     assert_eq!(response.mode, Mode::Lexical);
     assert_eq!(response.passages[0].id, "pip#0");
     assert!(response.warnings[0].contains("3 dimensions"), "{:?}", response.warnings);
+}
+
+#[test]
+fn a_language_that_the_model_does_not_know_is_left_to_the_words() {
+    let mut corpus = corpus();
+    corpus.model.as_mut().unwrap().languages = vec!["en".into()];
+    let index = index_of(corpus);
+    let embedding = embed("安装包太慢了怎么办");
+    let chinese =
+        SearchRequest { query: "安装包太慢了怎么办", embedding: Some(&embedding), ..SearchRequest::default() };
+    let response = index.search(&chinese).unwrap();
+    assert_eq!(response.mode, Mode::Lexical);
+    assert_eq!(response.passages[0].id, "pip#0");
+    assert!(response.warnings[0].contains("does not know the question's language"), "{:?}", response.warnings);
+    let embedding = embed("virtual environment");
+    let english = SearchRequest { query: "virtual environment", embedding: Some(&embedding), ..chinese };
+    assert_eq!(index.search(&english).unwrap().mode, Mode::Hybrid);
 }
 
 #[test]
