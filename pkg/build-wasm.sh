@@ -2,7 +2,8 @@
 # build-wasm.sh TARGET_DIR: compiles the two modules and writes them with their JavaScript into pkg/wasm/.
 #
 # The crate is one; the cargo features choose what a module holds. A module that has not changed is not processed again.
-# No wasm-opt: what distributions ship does not read the table instructions that wasm-bindgen writes.
+# No wasm-opt: what distributions ship does not read the table instructions that wasm-bindgen writes, and what npm ships makes
+# the modules larger in gzip.
 set -eu
 cd "$(dirname "$0")/.."
 target=$1

@@ -9,11 +9,11 @@ import { brotliCompressSync, constants, gzipSync } from "node:zlib";
  * What is transferred before the first lexical answer, the index aside: bytes of gzip. The goal is 300 000; what stands in
  * the way is written in ARCHITECTURE.md.
  */
-const START_BUDGET = 640_000;
-/** The embedder's module: bytes of brotli. The goal is 2 000 000. */
-const EMBEDDER_BUDGET = 2_200_000;
+const START_BUDGET = 500_000;
+/** The embedder's module: bytes of brotli. The goal was 2 000 000. */
+const EMBEDDER_BUDGET = 860_000;
 /** The widget's own scripts with the vendored lexer: bytes of gzip. */
-const WIDGET_BUDGET = 40_000;
+const WIDGET_BUDGET = 39_000;
 
 const gzip = (bytes) => gzipSync(bytes, { level: 9 }).length;
 const brotli = (bytes) =>
