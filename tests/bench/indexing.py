@@ -28,7 +28,7 @@ MODEL = "all-MiniLM-L6-v2"
 ROUNDS = 3
 # Passages of one round: some seconds of work.
 PASSAGES = 400
-# Tokens of one of onnxruntime's batches, padding included; what was fastest of 1,024, 4,096 and 16,384.
+# Tokens of one of onnxruntime's batches, padding included; as in the recipe's evaluate.py.
 BATCH_TOKENS = 4096
 LEAST_COSINE, MOST_LOSS = 0.999, 0.003
 
