@@ -163,7 +163,10 @@ pub fn by_session(records: &[TurnRecord]) -> BTreeMap<&str, Vec<&TurnRecord>> {
     for record in records {
         sessions.entry(&record.session).or_default().insert((record.turn, record.at), record);
     }
-    sessions.into_iter().map(|(session, turns)| (session, turns.into_values().collect())).collect()
+    let mut sorted = BTreeMap::new();
+    // Not `collect`, which sorts first: another copy of the sorting algorithm for the page to download.
+    sorted.extend(sessions.into_iter().map(|(session, turns)| (session, turns.into_values().collect())));
+    sorted
 }
 
 impl Metrics {
