@@ -13,6 +13,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 DEV := $(TARGET)/debug/docent
 RELEASE := $(TARGET)/release/docent
 SITE := $(TARGET)/demo
+EVAL = $(DOCENT_TESTDATA)/eval
 PORT ?= 8737
 
 .PHONY: help
@@ -121,9 +122,12 @@ size: pkg ## The size budget: fails when a module or the widget has grown past i
 	node tests/size.mjs
 
 .PHONY: eval
-eval: release-bin ## Retrieval, rewriting and policy on the sets under DOCENT_TESTDATA, as one table.
+eval: release-bin ## Retrieval, rewriting, routing and policy on the sets under DOCENT_TESTDATA, as tables.
 	@sh tests/need.sh cargo
 	$(RELEASE) eval --all
+	$(RELEASE) eval --rewrite $(EVAL)/mtrag-un $(EVAL)/kdconv-travel-dev $(EVAL)/canard-dev/dev.json
+	$(RELEASE) eval --route tests/routing/en.jsonl tests/routing/zh.jsonl $(EVAL)/canard-dev/dev.json $(EVAL)/mtrag-un/policy.jsonl $(EVAL)/kdconv-travel-dev
+	$(RELEASE) eval $(EVAL)/mtrag-un/policy.jsonl --calibrate
 
 .PHONY: bench
 bench: pkg release-bin ## Speed, memory and sizes beside the peers, in headless Chromium, as one table.

@@ -4,6 +4,8 @@
 //! **Invariant:** nothing in the core reads a clock, a file or the network by itself.
 
 use std::cell::{Cell, RefCell};
+use std::future::{Future, poll_fn};
+use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Poll, Waker};
 
@@ -86,7 +88,7 @@ impl StopSignal {
 
     /// Waits until the stop is asked for; never ends when it is not.
     pub async fn stopped(&self) {
-        std::future::poll_fn(|context| {
+        poll_fn(|context| {
             if self.is_stopped() {
                 return Poll::Ready(());
             }
@@ -99,12 +101,25 @@ impl StopSignal {
         })
         .await;
     }
+
+    /// Does the work unless the stop is asked for first; `None` then, and the work is dropped where it stands.
+    ///
+    /// A stop that was asked for before lets no work begin.
+    pub async fn unless_stopped<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        let mut work = pin!(work);
+        let mut stopped = pin!(self.stopped());
+        poll_fn(|context| {
+            if stopped.as_mut().poll(context).is_ready() {
+                return Poll::Ready(None);
+            }
+            work.as_mut().poll(context).map(Some)
+        })
+        .await
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::future::Future;
-    use std::pin::pin;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::task::{Context, Wake};
@@ -133,5 +148,20 @@ mod tests {
         assert_eq!(counting.0.load(Ordering::SeqCst), 1);
         assert_eq!(wait.as_mut().poll(&mut context), Poll::Ready(()));
         assert!(signal.is_stopped());
+    }
+
+    #[test]
+    fn a_stop_ends_the_work_that_waits_and_lets_no_other_begin() {
+        let mut context = Context::from_waker(Waker::noop());
+        let signal = StopSignal::default();
+        assert_eq!(pin!(signal.unless_stopped(async { 7 })).poll(&mut context), Poll::Ready(Some(7)));
+        let mut waits = pin!(signal.unless_stopped(std::future::pending::<u8>()));
+        assert_eq!(waits.as_mut().poll(&mut context), Poll::Pending);
+        signal.stop();
+        assert_eq!(waits.as_mut().poll(&mut context), Poll::Ready(None));
+        let mut begun = false;
+        let late = signal.unless_stopped(async { begun = true });
+        assert_eq!(pin!(late).poll(&mut context), Poll::Ready(None));
+        assert!(!begun);
     }
 }

@@ -16,6 +16,8 @@ mod native {
     mod embedding;
     mod grounding;
     mod guidance;
+    mod guidance_sessions;
+    mod guide;
     mod index_build;
     mod models;
     mod policy;
@@ -25,5 +27,6 @@ mod native {
     mod search;
     mod sites;
     mod support;
+    mod token_budget;
     mod typescript;
 }

@@ -4,6 +4,7 @@
 //! that stands in for it when the endpoint fails.
 //! **Invariant:** what a reply says about the documentation is quoted from a passage, and every quote has its link.
 
+use super::code_fence;
 use super::reply_templates::Say;
 use crate::dialogue::{OfferKind, OfferedItem};
 use crate::relevance::choices::Choices;
@@ -212,7 +213,7 @@ impl ActionExecutor<'_> {
     fn contact_text(&self) -> Option<String> {
         let contact = self.contact?;
         let label = contact.label.clone().unwrap_or_else(|| self.say(Say::ContactLabel));
-        let link = contact.url.clone().or_else(|| contact.email.as_ref().map(|address| format!("mailto:{address}")));
+        let link = super::handover::plain_link(contact);
         Some(link.map_or_else(|| label.clone(), |link| format!("[{}]({link})", escape(&label))))
     }
 
@@ -278,26 +279,29 @@ fn escape(text: &str) -> String {
     text.replace('\\', "\\\\").replace('[', "\\[").replace(']', "\\]")
 }
 
-/// The part of a passage that answers best.
+/// The part of a passage that answers best. It may begin or end within a code block, which a quote then holds whole.
 fn quote(passage: &Passage) -> String {
-    if passage.best.trim().is_empty() { clip(&passage.text, QUOTE_CHARS) } else { passage.best.trim().to_owned() }
+    let best = passage.best.trim();
+    if best.is_empty() {
+        return clip(&passage.text, QUOTE_CHARS);
+    }
+    let before = passage.text.find(best).map_or("", |at| &passage.text[..at]);
+    code_fence::whole(before, best)
 }
 
 /// The start of a text, ended at a line or sentence where there is one near, an open code block closed.
 fn clip(text: &str, limit: usize) -> String {
     let text = text.trim();
-    let Some((end, _)) = text.char_indices().nth(limit) else { return text.to_owned() };
+    let Some((end, _)) = text.char_indices().nth(limit) else { return code_fence::whole("", text) };
     let head = &text[..end];
     let mark = head.rfind(['\n', '。', '！', '？']).or_else(|| head.rfind(". ")).filter(|at| *at > end / 2);
-    let mut cut = match mark {
-        Some(at) => head[..at + head[at..].chars().next().map_or(1, char::len_utf8)].trim_end().to_owned(),
-        None => head.trim_end().to_owned(),
+    let cut = match mark {
+        Some(at) => head[..at + head[at..].chars().next().map_or(1, char::len_utf8)].trim_end(),
+        None => head.trim_end(),
     };
-    cut.push_str(" …");
-    if cut.matches("```").count() % 2 == 1 {
-        cut.push_str("\n```");
-    }
-    cut
+    // A fence that was opened last and holds nothing would take the dots for the code's language.
+    let cut = code_fence::without_empty_end(cut);
+    code_fence::whole("", &format!("{cut} …"))
 }
 
 /// The first code block of a text with the line before it, or the first sentence that announces an example.
@@ -383,6 +387,19 @@ mod tests {
         assert_eq!(example("It is fast. For example, use a mirror."), Some("For example, use a mirror.".into()));
         assert_eq!(example("换源即可。例如清华镜像。"), Some("例如清华镜像。".into()));
         assert_eq!(example("Nothing here."), None);
+    }
+
+    #[test]
+    fn a_quote_from_within_a_code_block_holds_a_whole_one() {
+        let mut found = passage("a", "Run:\n\n```sh\nnpm create vue\ncd app\n```\n\nThen open the page.", 0.9);
+        for (best, expected) in [
+            ("cd app\n```\n\nThen open the page.", "> ```sh\n> cd app\n> ```\n>\n> Then open the page.\n"),
+            ("Run:\n\n```sh\nnpm create vue", "> Run:\n>\n> ```sh\n> npm create vue\n> ```\n"),
+        ] {
+            found.best = best.to_owned();
+            let reply = EXECUTOR.answer(Say::Answer, std::slice::from_ref(&found), false).text;
+            assert!(reply.contains(expected), "{reply}");
+        }
     }
 
     #[test]

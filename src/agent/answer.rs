@@ -3,10 +3,12 @@
 use serde_json::json;
 
 use super::action_executor::LocalReply;
+use super::draft::Draft;
 use super::knowledge::{Findings, Surroundings};
 use super::reply_templates::Say;
-use super::run_turn::{Draft, Question, TurnRun, round};
+use super::run_turn::{TurnRun, round};
 use super::session::OpenQuestion;
+use super::turn_path::Question;
 use crate::dialogue::dialogue_state::{OfferKind, OfferedItem};
 use crate::host::{ChatClient, Clock, EmbeddingModel, IndexFiles};
 use crate::policy::decision_facts::DecisionFacts;
@@ -14,7 +16,9 @@ use crate::policy::policy_decision_maker::{Decision, PolicyDecisionMaker, Reason
 use crate::relevance::choices::{Choices, fits};
 use crate::relevance::related_pages::RelatedPage;
 use crate::relevance::relevance_engine::{Progress, RelevanceEngine, Relevances};
-use crate::turn::{Action, FollowUpKind, Intent, Passage};
+use crate::turn::{Action, FollowUpKind, Intent, Passage, is_han};
+use crate::understanding::IntentRouter;
+use crate::understanding::intent_router::is_question;
 
 /// Passages searched for each that is asked for: the rest shows what the hits split on, and what is related.
 const SEARCH_DEPTH: usize = 4;
@@ -61,6 +65,18 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> TurnRun<'_, '_, 
             }
         }
         let mut prepared = self.prepare(&question).await;
+        // Deciding and quoting take no time and wait for nothing: here is the last place where a stop can be heeded.
+        if self.stop.is_stopped() {
+            return self.stopped("relevance");
+        }
+        if let Some(verdict) = question.unsettled {
+            let (best, known) = (prepared.relevances.retrieval, prepared.findings.in_vocabulary);
+            let settled = IntentRouter::default().settle(verdict, &question.message, best, known);
+            if settled.intent == Intent::Chitchat {
+                let draft = self.chitchat(settled.reason, false).await;
+                return Draft { query: Some(question.query), findings: Some(prepared.findings), ..draft };
+            }
+        }
         // A page that the answer quotes is no page beyond it.
         let quoted = self.executor().answer(Say::Answer, &prepared.findings.passages, false).quoted;
         prepared.related.retain(|page| quoted.iter().all(|passage| passage.document != page.document));
@@ -231,6 +247,10 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> TurnRun<'_, '_, 
             in_vocabulary: findings.in_vocabulary,
             coverage: shape.coverage,
             content_words: if question.unsearchable { 0 } else { shape.content_words },
+            message_words: message_words(&question.message),
+            fragment: !is_question(&question.message),
+            specificity: shape.specificity,
+            spread: spread(&found),
             // That several pages match is no ambiguity by itself: most questions have more than one good passage.
             ambiguity: {
                 let split = if choices.facet.is_some() { choices.split } else { 0.0 };
@@ -255,8 +275,8 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> TurnRun<'_, '_, 
         let passages: Vec<Passage> = prepared.findings.passages.iter().take(self.policy.top_k).cloned().collect();
         let executor = self.executor();
         let mut reply = match (decision.action, decision.reason) {
-            (Action::EscalateToHuman, _) => executor.hand_over(&prepared.nearest),
-            (_, Reason::NotInDocs) => executor.not_in_docs(&prepared.nearest),
+            (Action::EscalateToHuman, _) => executor.hand_over(&self.not_offered(&prepared.nearest)),
+            (_, Reason::NotInDocs) => executor.not_in_docs(&self.not_offered(&prepared.nearest)),
             (Action::AskClarification, reason) => {
                 let facet = prepared.choices.facet.as_deref().map(|facet| executor.say(Say::Facet(facet)));
                 let (lead, choices) = match (reason, &facet) {
@@ -332,6 +352,8 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> TurnRun<'_, '_, 
                 draft.take(generated);
                 reply.text = std::mem::take(&mut draft.reply);
             }
+            // Follow-ups work on the answer, and not on what is offered below it.
+            draft.generation.get_or_insert_with(|| reply.text.clone());
         }
         if draft.streamed
             && !extra.text.is_empty()
@@ -348,6 +370,15 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> TurnRun<'_, '_, 
         draft.facts = Some(prepared.facts);
         draft.decision = Some(decision);
         draft
+    }
+
+    /// The choices without the pages that were offered before: as the choices of a question they may come again, as offers
+    /// they may not.
+    fn not_offered(&self, choices: &Choices) -> Choices {
+        let session = self.agent.session.borrow();
+        let offered = &session.memory.state().offered_documents;
+        let items = choices.items.iter().filter(|item| !offered.contains(&item.id)).cloned().collect();
+        Choices { items, ..choices.clone() }
     }
 
     fn is_new_topic(&self, facts: &DecisionFacts) -> bool {
@@ -379,4 +410,32 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> TurnRun<'_, '_, 
         };
         self.answer(question).await
     }
+}
+
+/// Words of a message, Chinese characters each for themselves.
+fn message_words(message: &str) -> usize {
+    let han = message.chars().filter(|c| is_han(*c)).count();
+    let others = message.split(|c: char| !c.is_alphanumeric() || is_han(c)).filter(|word| !word.is_empty()).count();
+    han + others
+}
+
+/// Pages over which the evidence is looked at.
+const SPREAD_PAGES: usize = 8;
+
+/// How evenly the evidence spreads over the best pages, 0..=1: the entropy of their shares, over the most there can be.
+fn spread(found: &[Passage]) -> f32 {
+    let mut pages: Vec<(&str, f32)> = Vec::new();
+    for passage in found {
+        if pages.len() < SPREAD_PAGES && pages.iter().all(|(page, _)| *page != passage.document) {
+            pages.push((&passage.document, passage.scores.evidence));
+        }
+    }
+    let total: f32 = pages.iter().map(|(_, evidence)| evidence).sum();
+    if total <= 0.0 {
+        return 0.0;
+    }
+    let shares = pages.iter().map(|(_, evidence)| evidence / total).filter(|share| *share > 0.0);
+    let entropy: f32 = shares.map(|share| -share * share.ln()).sum();
+    // One page alone has the entropy minus zero.
+    (entropy / (SPREAD_PAGES as f32).ln()).clamp(0.0, 1.0) + 0.0
 }

@@ -6,6 +6,7 @@
 use serde_json::json;
 
 use super::agent_config::Assist;
+use super::code_fence;
 use super::reply_templates::Say;
 use super::run_turn::{Counter, TurnRun, round};
 use crate::chat::citation::CitationFilter;
@@ -23,6 +24,8 @@ use crate::turn::{Failure, FollowUpKind, Language, Passage, TokenCounter, Usage}
 pub(super) struct Generated {
     /// The reply.
     pub(super) text: String,
+    /// What follow-ups work on where that is not the whole text: what had arrived, or the local reply alone.
+    pub(super) generation: Option<String>,
     /// The passages that became links, in the order of their numbers; `None` leaves those of the local reply.
     pub(super) passages: Option<Vec<Passage>>,
     /// Numbers of the passages that the reply cites.
@@ -128,6 +131,11 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> TurnRun<'_, '_, 
                 } else {
                     // A reply that met its limit of tokens stops in the middle: it is not shown as finished.
                     generated.partial = reply.ending == Ending::Truncated;
+                    let end = end_of_code(&generated.text);
+                    if let Some(on_delta) = self.on_delta.as_mut().filter(|_| !end.is_empty()) {
+                        on_delta(&end);
+                    }
+                    generated.text.push_str(&end);
                     if reply.ending == Ending::Unclear {
                         self.trace.warnings.push("the endpoint did not say whether its reply is whole".to_owned());
                     }
@@ -167,8 +175,10 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> TurnRun<'_, '_, 
         let failure = Failure::from(error);
         let arrived = !generated.text.is_empty();
         let mut tail = String::new();
+        generated.generation = Some(if arrived { generated.text.clone() } else { local.to_owned() });
         if arrived {
             generated.partial = true;
+            tail.push_str(&end_of_code(&generated.text));
             tail.push_str("\n\n");
             tail.push_str(&self.say(Say::BrokeOff));
         }
@@ -229,6 +239,11 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> TurnRun<'_, '_, 
     }
 }
 
+/// What a reply needs so that what follows it is not taken for code; nothing where it ended outside of a code block.
+fn end_of_code(text: &str) -> String {
+    code_fence::closing(text).map_or_else(String::new, |mark| format!("\n{mark}"))
+}
+
 /// The parts of a prompt writer, with the counter that it borrows.
 pub(super) struct Writer<'a, E> {
     counter: Counter<'a, E>,
@@ -275,6 +290,11 @@ impl<E: EmbeddingModel> Writer<'_, E> {
 
     pub(super) fn recap(&self) -> Prompt {
         self.writer().recap()
+    }
+
+    /// Folds `older` messages into `summary`, which is the memory's own and may be newer than the one of the turn's start.
+    pub(super) fn fold(&self, summary: &str, older: &[ChatMessage]) -> Prompt {
+        PromptWriter { summary: (!summary.is_empty()).then_some(summary), ..self.writer() }.fold(older)
     }
 
     pub(super) fn rewrite(&self, message: &str) -> Prompt {

@@ -1,11 +1,15 @@
 //! The hand-over to a human: where to, and the conversation that goes along once the reader agrees.
+//!
+//! A mail carries it in its body, a page in the place of `{conversation}` in its address, an event as its detail.
 
 use crate::chat::message::Role;
 use crate::dialogue::conversation_memory::Message;
 use crate::turn::{Contact, Handover, Language};
 
-/// Bytes of an encoded transcript in a `mailto:` link; mail programs refuse links of much more than 2,000.
-const MAX_MAIL_BYTES: usize = 1800;
+/// Bytes of an encoded transcript in a link; mail programs and servers refuse links of much more than 2,000.
+const MAX_LINK_BYTES: usize = 1800;
+/// Stands in the address of a contact's page for the conversation.
+const CONVERSATION: &str = "{conversation}";
 
 /// The offer: the contact alone.
 #[must_use]
@@ -13,7 +17,8 @@ pub(super) fn offer(contact: Option<&Contact>) -> Handover {
     Handover { contact: contact.cloned(), link: contact.and_then(plain_link), transcript: None }
 }
 
-/// The hand-over itself: the contact, the transcript, and a link that carries it where the contact is a mail address.
+/// The hand-over itself: the contact, the transcript, and a link that carries it where the contact is a mail address or a
+/// page whose address has a place for it.
 #[must_use]
 pub(super) fn agreed(contact: Option<&Contact>, summary: &str, messages: &[Message], language: Language) -> Handover {
     let transcript = transcript(summary, messages, language);
@@ -23,16 +28,24 @@ pub(super) fn agreed(contact: Option<&Contact>, summary: &str, messages: &[Messa
                 Language::English => "Question about the documentation",
                 Language::Chinese => "关于文档的问题",
             };
-            let (subject, body) = (encode(subject, MAX_MAIL_BYTES), encode(&transcript, MAX_MAIL_BYTES));
+            let (subject, body) = (encode(subject, MAX_LINK_BYTES), encode(&transcript, MAX_LINK_BYTES));
             Some(format!("mailto:{}?subject={subject}&body={body}", encode_address(address)))
         }
-        _ => plain_link(contact),
+        _ => match &contact.url {
+            Some(url) => Some(url.replace(CONVERSATION, &encode(&transcript, MAX_LINK_BYTES))),
+            None => plain_link(contact),
+        },
     });
     Handover { contact: contact.cloned(), link, transcript: Some(transcript) }
 }
 
-fn plain_link(contact: &Contact) -> Option<String> {
-    contact.url.clone().or_else(|| contact.email.as_ref().map(|address| format!("mailto:{}", encode_address(address))))
+/// The link without anything of the conversation.
+pub(super) fn plain_link(contact: &Contact) -> Option<String> {
+    contact
+        .url
+        .as_ref()
+        .map(|url| url.replace(CONVERSATION, ""))
+        .or_else(|| contact.email.as_ref().map(|address| format!("mailto:{}", encode_address(address))))
 }
 
 /// The conversation as text, the newest messages kept where it is long.
@@ -103,6 +116,24 @@ mod tests {
         let link = handed.link.unwrap();
         assert!(link.starts_with("mailto:help@example.org?subject=Question%20about"), "{link}");
         assert!(link.contains("a%26b") && !link.contains("a&b"), "{link}");
+    }
+
+    #[test]
+    fn a_page_gets_the_conversation_in_its_address_where_it_has_a_place_for_it() {
+        let messages = [message(Role::User, "a & b?")];
+        for (url, offered, handed) in [
+            (
+                "/help?text={conversation}&from=docs",
+                "/help?text=&from=docs",
+                "/help?text=Reader%3A%20a%20%26%20b%3F&from=docs",
+            ),
+            ("/help", "/help", "/help"),
+        ] {
+            let contact = Contact { url: Some(url.into()), ..Contact::default() };
+            assert_eq!(offer(Some(&contact)).link.as_deref(), Some(offered));
+            let link = agreed(Some(&contact), "", &messages, Language::English).link;
+            assert_eq!(link.as_deref(), Some(handed));
+        }
     }
 
     #[test]

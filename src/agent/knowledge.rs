@@ -3,7 +3,8 @@
 //! **Invariant:** a text or a model that cannot be had makes the findings poorer and is named in the trace; it never fails
 //! the turn.
 
-use super::run_turn::{IDLE_MODE, Question, TurnRun};
+use super::run_turn::{IDLE_MODE, TurnRun};
+use super::turn_path::Question;
 use crate::dialogue::{FactKind, ReaderFact};
 use crate::error::Error;
 use crate::host::{ChatClient, Clock, EmbeddingModel, IndexFiles};
@@ -131,7 +132,8 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> TurnRun<'_, '_, 
     }
 
     async fn fetch_texts(&self, shard: u32) -> crate::error::Result<()> {
-        let bytes = self.agent.hosts.files.text_shard(shard).await?;
+        let fetch = self.agent.hosts.files.text_shard(shard);
+        let bytes = self.stop.unless_stopped(fetch).await.ok_or(Error::Cancelled)??;
         let mut index = self.agent.index.borrow_mut();
         let index = index.as_mut().ok_or_else(|| Error::Storage("the index is gone".to_owned()))?;
         index.set_texts(shard, read_texts(&bytes)?)
@@ -157,7 +159,8 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> TurnRun<'_, '_, 
         if let Some((_, known)) = self.agent.embeddings.borrow().iter().find(|(known, _)| known == text) {
             return Some(known.clone());
         }
-        match self.agent.hosts.embedding.embed_query(text).await {
+        // The model may be at work for a reader who has stopped waiting.
+        match self.stop.unless_stopped(self.agent.hosts.embedding.embed_query(text)).await? {
             Ok(embedding) => {
                 let mut kept = self.agent.embeddings.borrow_mut();
                 if kept.len() == KEPT_EMBEDDINGS {
@@ -333,7 +336,8 @@ impl Surroundings {
             nearest = page_choices(hits, &[], max_options);
         }
         let idf = |term: &str| index.and_then(|index| idf_of(index, term));
-        let shape = QuestionShape::of(&question.query, hits.first(), question.carried, &idf, analyzer);
+        let highest = index.map_or(1.0, |index| index.lexical().idf(1));
+        let shape = QuestionShape::of(&question.query, hits.first(), question.carried, &idf, highest, analyzer);
         Self { related, choices, nearest, shape }
     }
 }

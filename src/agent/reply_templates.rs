@@ -87,6 +87,8 @@ pub enum Say<'a> {
     LocalAnswer,
     /// Marks a reply that broke off.
     BrokeOff,
+    /// The reader stopped the turn before there was anything to answer with.
+    Stopped,
     /// There is no index yet.
     NoIndex,
     /// Why a page is offered: a shared tag.
@@ -179,8 +181,14 @@ impl Say<'_> {
                 &["有几个页面都符合，你指的是哪一个？", "这个问题可能有几种意思，你指的是哪一个？"],
             ),
             Self::Unsearchable => fixed(
-                &["What is it about? Name the feature, the command or the error, or choose one of these:"],
-                &["想问的是哪方面？请说出功能、命令或报错信息，或者选择下面的一项："],
+                &[
+                    "What is it about? Name the feature, the command or the error, or choose one of these:",
+                    "Which part of the docs is it about? A feature, a command or an error message helps, or one of these:",
+                ],
+                &[
+                    "想问的是哪方面？请说出功能、命令或报错信息，或者选择下面的一项：",
+                    "是关于哪一部分的问题？说出功能、命令或报错信息，或者从下面选一项：",
+                ],
             ),
             Self::NotInDocs => fixed(
                 &["These docs don't say.", "The documentation does not cover this."],
@@ -191,14 +199,24 @@ impl Say<'_> {
                 (vec![format!("A person can help you here: {contact}.")], vec![format!("可以联系人工：{contact}。")])
             }
             Self::Handover => fixed(
-                &["I have not been able to help so far; a person can. Shall this conversation go along?"],
-                &["抱歉没能帮到你，建议联系人工。需要把这段对话一起带过去吗？"],
+                &[
+                    "I have not been able to help so far; a person can. Shall this conversation go along?",
+                    "A person will do better here than I have. Shall I pass this conversation on?",
+                ],
+                &[
+                    "抱歉没能帮到你，建议联系人工。需要把这段对话一起带过去吗？",
+                    "这个问题交给人工会更好。要把这段对话一起转过去吗？",
+                ],
             ),
             Self::HandoverWithoutContact => fixed(
                 &[
                     "I have not been able to help so far. The site names no contact; these pages may still be worth a look:",
+                    "A person would do better here, but the site names none. These pages come closest:",
                 ],
-                &["抱歉没能帮到你。本站没有提供联系方式，下面的页面也许有用："],
+                &[
+                    "抱歉没能帮到你。本站没有提供联系方式，下面的页面也许有用：",
+                    "这个问题更适合问人工，但本站没有提供联系方式。最接近的页面是：",
+                ],
             ),
             Self::HandoverAgreed => fixed(
                 &["Thank you. The conversation goes along with your request."],
@@ -208,7 +226,10 @@ impl Say<'_> {
                 &["All right, nothing is passed on. Ask me anything else."],
                 &["好的，不会转交对话。还可以继续提问。"],
             ),
-            Self::Summary => fixed(&["Here is what we have covered:"], &["到目前为止我们谈到："]),
+            Self::Summary => fixed(
+                &["Here is what we have covered:", "Our conversation in short:"],
+                &["到目前为止我们谈到：", "这次对话的要点："],
+            ),
             Self::NothingToSummarize => fixed(
                 &["There is nothing to sum up yet. Ask me something first."],
                 &["目前还没有可以总结的内容，先问我一个问题吧。"],
@@ -241,8 +262,11 @@ impl Say<'_> {
                 &["好的，还有别的问题吗？", "好，接下来想了解什么？"],
             ),
             Self::Exit => fixed(
-                &["I step aside. The docs are all yours, and I am here when you ask again."],
-                &["好的，我先退下。文档可以随意浏览，需要时再叫我。"],
+                &[
+                    "I step aside. The docs are all yours, and I am here when you ask again.",
+                    "All right, you are on your own with the docs. Ask whenever you want me back.",
+                ],
+                &["好的，我先退下。文档可以随意浏览，需要时再叫我。", "好，你自己看文档吧，需要我的时候再提问。"],
             ),
             Self::NoPrevious => fixed(
                 &["There is no earlier answer to work from yet. Ask me something about the docs first."],
@@ -250,14 +274,20 @@ impl Say<'_> {
             ),
             Self::Simplify => fixed(&["In short:", "Put simply:"], &["简单来说：", "通俗一点说："]),
             Self::Detail => fixed(&["In more detail:", "The docs go on:"], &["更详细的内容：", "文档还写道："]),
-            Self::Example => fixed(&["An example from the docs:"], &["文档中的例子："]),
+            Self::Example => fixed(
+                &["An example from the docs:", "The docs show it like this:"],
+                &["文档中的例子：", "文档里有这样的示例："],
+            ),
             Self::NoExample => {
                 fixed(&["The pages hold no example of it; this comes closest:"], &["相关页面里没有例子，最接近的是："])
             }
-            Self::KeyPoints => fixed(&["The key points:"], &["要点如下："]),
+            Self::KeyPoints => fixed(&["The key points:", "In a few points:"], &["要点如下：", "概括起来："]),
             Self::RefersTo(name) => (
-                vec![format!("That refers to “{name}”, from the last answer:")],
-                vec![format!("指的是上一条回答中的“{name}”：")],
+                vec![
+                    format!("That refers to “{name}”, from the last answer:"),
+                    format!("This is “{name}” of the last answer:"),
+                ],
+                vec![format!("指的是上一条回答中的“{name}”："), format!("就是上一条回答里的“{name}”：")],
             ),
             Self::NoSuchOffer(count) => (
                 vec![format!("There are {count} choices. Which one is it?")],
@@ -274,6 +304,7 @@ impl Say<'_> {
             Self::Failed(kind, wait) => failure(kind, wait),
             Self::LocalAnswer => fixed(&["Until then, this is what the docs say:"], &["先看看文档里的内容："]),
             Self::BrokeOff => fixed(&["(The reply broke off here.)"], &["（回答在这里中断了。）"]),
+            Self::Stopped => fixed(&["Stopped."], &["已停止。"]),
             Self::NoIndex => fixed(
                 &["The documentation is not loaded yet. Please ask again in a moment."],
                 &["文档还没有加载完成，请稍后再问。"],
@@ -365,6 +396,18 @@ mod tests {
             Say::Greeting,
             Say::Thanks,
             Say::Chosen("x"),
+            Say::Unsearchable,
+            Say::Handover,
+            Say::HandoverWithoutContact,
+            Say::Summary,
+            Say::Bye,
+            Say::Acknowledged,
+            Say::Exit,
+            Say::Simplify,
+            Say::Detail,
+            Say::Example,
+            Say::KeyPoints,
+            Say::RefersTo("x"),
         ] {
             for language in [Language::English, Language::Chinese] {
                 assert_ne!(say.text(language, 0), say.text(language, 1), "{say:?}");

@@ -178,7 +178,9 @@ impl TurnRecord {
     #[must_use]
     pub fn answered(&self) -> bool {
         match self.action {
-            Action::AnswerDirectly | Action::SuggestRelated => self.reason != "not_in_docs",
+            Action::AnswerDirectly | Action::SuggestRelated => {
+                !matches!(self.reason.as_str(), "not_in_docs" | "stopped" | "content_filter")
+            }
             Action::FollowUp => !self.sources.is_empty(),
             _ => false,
         }

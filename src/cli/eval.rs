@@ -11,7 +11,7 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::cli::eval_beir::{self, BeirSet, SetReport, Settings};
 use crate::cli::model_files::ModelFolders;
-use crate::cli::{eval_policy, eval_rewrite, questions, terminal};
+use crate::cli::{eval_policy, eval_rewrite, eval_route, questions, terminal};
 use crate::error::{Error, Result};
 
 /// Names the folder of the shared data, whose `eval` folder `--all` runs.
@@ -54,6 +54,10 @@ pub struct Args {
     /// Measures rewriting: folders whose queries have a history, or a .json file of rewrites in the CANARD layout.
     #[arg(long)]
     pub rewrite: bool,
+    /// Measures routing: files of labeled messages (.jsonl), CANARD's rewrites (.json), or folders whose queries have a
+    /// history.
+    #[arg(long, conflicts_with = "rewrite")]
+    pub route: bool,
     /// What goes with files of questions.
     #[command(flatten)]
     pub questions: questions::Args,
@@ -64,6 +68,9 @@ pub struct Args {
 /// # Errors
 /// [`Error::Input`] when a set cannot be read, [`Error::Model`] when the model cannot be used.
 pub fn run(args: &Args) -> Result<ExitCode> {
+    if args.route {
+        return eval_route::run(&args.sets, args.json);
+    }
     if let [file] = args.sets.as_slice()
         && eval_policy::is_question_file(file)
         && !args.policy.calibrate

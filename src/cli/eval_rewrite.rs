@@ -1,4 +1,4 @@
-//! `docent eval --rewrite SET…`: what rewriting and routing are worth.
+//! `docent eval --rewrite SET…`: what rewriting is worth to the search.
 //!
 //! Input: folders in the BEIR layout whose `queries.jsonl` carries a `history` (strings that alternate between the two
 //! speakers, or objects with `speaker` and `text`), and files in the CANARD layout (Elgohary et al. 2019: `History`,
@@ -16,10 +16,12 @@ use serde::{Deserialize, Serialize};
 use super::eval_beir::{BeirSet, Interval, Settings, grades, interval, lines};
 use super::terminal;
 use crate::chat::message::Role;
-use crate::dialogue::{ConversationMemory, WindowLimits};
+use crate::dialogue::{ConversationMemory, LastGeneration, WindowLimits};
 use crate::error::{Error, Result};
-use crate::turn::{EstimatedTokens, Intent, Mode};
-use crate::understanding::{IndexVocabulary, NoVocabulary, QueryRewriter, StandaloneQuery, Vocabulary, understand};
+use crate::turn::{EstimatedTokens, Mode};
+use crate::understanding::{
+    IndexVocabulary, NoVocabulary, QueryRewriter, StandaloneQuery, Understanding, Vocabulary, understand,
+};
 
 /// A message of a history: the speakers alternate, the reader first, or each is named.
 #[derive(Debug, Clone, Deserialize)]
@@ -45,12 +47,41 @@ struct PassageLine {
     collection: Option<String>,
 }
 
+/// A question with its conversation and the form that people gave it to stand alone.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "PascalCase")]
-struct RewriteCase {
+pub(super) struct RewriteCase {
     history: Vec<String>,
     question: String,
     rewrite: String,
+}
+
+impl RewriteCase {
+    /// Reads a file in the CANARD layout.
+    pub(super) fn read(file: &Path) -> Result<Vec<Self>> {
+        let refuse = |reason: String| Error::Input { path: file.display().to_string(), reason };
+        let text = std::fs::read_to_string(file).map_err(|error| refuse(error.to_string()))?;
+        serde_json::from_str(&text).map_err(|error| refuse(error.to_string()))
+    }
+
+    /// The first two lines of the history: the titles of the page and of its section, what a search would have found.
+    pub(super) fn titles(&self) -> Vec<String> {
+        self.history.iter().take(2).cloned().collect()
+    }
+
+    /// The conversation: question, answer, question …
+    pub(super) fn said(&self) -> &[String] {
+        self.history.get(2..).unwrap_or_default()
+    }
+
+    pub(super) fn question(&self) -> &str {
+        &self.question
+    }
+
+    /// Whether people left the question as it was, but for letter case and punctuation.
+    pub(super) fn stands_alone(&self) -> bool {
+        letters(&self.question) == letters(&self.rewrite)
+    }
 }
 
 /// nDCG@10 of the three wordings of one group of queries.
@@ -124,27 +155,42 @@ pub fn run(sets: &[PathBuf], settings: &Settings, json: bool) -> Result<ExitCode
 }
 
 /// A conversation that is replayed as the agent runs it: each message is understood, rewritten and remembered.
-struct Replay<'a> {
+pub(super) struct Replay<'a> {
     memory: ConversationMemory,
     vocabulary: &'a dyn Vocabulary,
     titles: Vec<String>,
 }
 
 impl<'a> Replay<'a> {
-    fn new(vocabulary: &'a dyn Vocabulary, titles: Vec<String>) -> Self {
+    pub(super) fn new(vocabulary: &'a dyn Vocabulary, titles: Vec<String>) -> Self {
         let mut memory = ConversationMemory::with_limits("eval", WindowLimits::default());
         memory.state_mut().topic.titles.clone_from(&titles);
         Self { memory, vocabulary, titles }
     }
 
-    fn rewrite(&self, message: &str) -> (Intent, StandaloneQuery) {
+    /// What the agent would make of a message now; nothing is remembered.
+    pub(super) fn understood(&self, message: &str) -> (Understanding, StandaloneQuery) {
         let understanding = understand(message, &self.memory, self.vocabulary);
         let query = QueryRewriter::default().rewrite(message, &understanding, &self.memory, self.vocabulary);
-        (understanding.intent, query)
+        (understanding, query)
+    }
+
+    /// The agent answers: follow-ups can work on it.
+    pub(super) fn answered(&mut self, text: &str) {
+        let query = self.memory.state().topic.query.clone();
+        self.memory.state_mut().note_generation(LastGeneration {
+            question: query.clone(),
+            query,
+            text: text.to_owned(),
+            partial: false,
+            follow_up: None,
+            passages: Vec::new(),
+        });
+        self.said(text, Role::Assistant);
     }
 
     /// Somebody asks: the message is searched for, so that it becomes the topic.
-    fn asked(&mut self, message: &str, role: Role) {
+    pub(super) fn asked(&mut self, message: &str, role: Role) {
         let understanding = understand(message, &self.memory, self.vocabulary);
         let query = QueryRewriter::default().rewrite(message, &understanding, &self.memory, self.vocabulary);
         let state = self.memory.state_mut();
@@ -172,6 +218,25 @@ fn roles(history: &[Said]) -> (Vec<(Role, &str)>, bool) {
         (of(at, said), text.as_str())
     });
     (said.collect(), alternating)
+}
+
+/// The queries of a folder with their histories: id, text, what was said before, and whether the speakers are equals.
+pub(super) type QueryWithHistory = (String, String, Vec<(Role, String)>, bool);
+
+/// Reads the queries of a folder in the BEIR layout that have a history.
+pub(super) fn queries_with_history(folder: &Path) -> Result<Vec<QueryWithHistory>> {
+    let set = BeirSet::read(folder)?;
+    let histories: Vec<QueryLine> = lines(&folder.join("queries.jsonl"))?;
+    let histories: HashMap<&str, &[Said]> =
+        histories.iter().map(|query| (query.id.as_str(), query.history.as_slice())).collect();
+    Ok(set
+        .queries()
+        .iter()
+        .map(|(id, text)| {
+            let (said, equals) = roles(histories.get(id.as_str()).copied().unwrap_or_default());
+            (id.clone(), text.clone(), said.into_iter().map(|(role, text)| (role, text.to_owned())).collect(), equals)
+        })
+        .collect())
 }
 
 fn retrieval_report(folder: &Path, settings: &Settings) -> Result<RetrievalReport> {
@@ -202,8 +267,8 @@ fn retrieval_report(folder: &Path, settings: &Settings) -> Result<RetrievalRepor
         }
         turns.push(text);
         joined.insert(id, turns.join("\n"));
-        let (intent, query) = replay.rewrite(text);
-        *intents.entry(format!("{intent:?}").to_lowercase()).or_default() += 1;
+        let (understanding, query) = replay.understood(text);
+        *intents.entry(format!("{:?}", understanding.intent).to_lowercase()).or_default() += 1;
         *reasons.entry(query.reason.clone()).or_default() += 1;
         rewritten.insert(id, query);
     }
@@ -256,24 +321,20 @@ fn collections(folder: &Path, set: &BeirSet) -> Result<BTreeMap<String, Vec<usiz
 }
 
 fn rouge_report(file: &Path) -> Result<RougeReport> {
-    let refuse = |reason: String| Error::Input { path: file.display().to_string(), reason };
-    let text = std::fs::read_to_string(file).map_err(|error| refuse(error.to_string()))?;
-    let cases: Vec<RewriteCase> = serde_json::from_str(&text).map_err(|error| refuse(error.to_string()))?;
+    let cases = RewriteCase::read(file)?;
     let (mut copied, mut rewritten) = (Vec::new(), Vec::new());
     let (mut copied_letters, mut rewritten_letters) = (0.0, 0.0);
     let mut changed = 0;
     for case in &cases {
-        // The first two lines are the titles of the page and of its section: what a search would have found.
-        let titles: Vec<String> = case.history.iter().take(2).cloned().collect();
-        let mut replay = Replay::new(&NoVocabulary, titles);
-        for (at, said) in case.history.iter().skip(2).enumerate() {
+        let mut replay = Replay::new(&NoVocabulary, case.titles());
+        for (at, said) in case.said().iter().enumerate() {
             if at.is_multiple_of(2) {
                 replay.asked(said, Role::User);
             } else {
                 replay.said(said, Role::Assistant);
             }
         }
-        let (_, query) = replay.rewrite(&case.question);
+        let (_, query) = replay.understood(&case.question);
         changed += usize::from(query.changed);
         copied.push(rouge_l(&words(&case.question), &words(&case.rewrite)));
         rewritten.push(rouge_l(&words(&query.text), &words(&case.rewrite)));
@@ -392,7 +453,10 @@ mod tests {
         let mut replay = Replay::new(&NoVocabulary, Vec::new());
         replay.asked("How do I create a Python venv?", Role::User);
         replay.said("Run python -m venv .venv.", Role::Assistant);
-        let (intent, query) = replay.rewrite("and on Windows?");
-        assert_eq!((intent, query.text.as_str()), (Intent::Retrieval, "How do I create a Python venv on Windows?"));
+        let (understanding, query) = replay.understood("and on Windows?");
+        assert_eq!(
+            (understanding.intent, query.text.as_str()),
+            (crate::turn::Intent::Retrieval, "How do I create a Python venv on Windows?")
+        );
     }
 }

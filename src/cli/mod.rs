@@ -16,6 +16,7 @@ pub mod eval;
 pub mod eval_beir;
 pub mod eval_policy;
 pub mod eval_rewrite;
+pub mod eval_route;
 pub mod index;
 pub mod local_agent;
 pub mod local_index;

@@ -38,6 +38,14 @@ pub struct DecisionFacts {
     pub coverage: f32,
     /// Content words of the stand-alone query.
     pub content_words: usize,
+    /// Words of the message as typed, Chinese characters each for themselves.
+    pub message_words: usize,
+    /// The message has not the form of a question or a request.
+    pub fragment: bool,
+    /// How rare the question's content words are in the docs, 0..=1.
+    pub specificity: f32,
+    /// How evenly the evidence spreads over pages, 0..=1: 0 all on one, 1 the same on eight.
+    pub spread: f32,
     /// How ambiguous the question is over the docs, 0..=1.
     pub ambiguity: f32,
     /// The question refers to something by a description ("this page", "该功能") that nothing before it names.
@@ -54,7 +62,7 @@ pub struct DecisionFacts {
 
 impl DecisionFacts {
     /// Names of the numbers of [`Self::features`], in order.
-    pub const FEATURES: [&str; 17] = [
+    pub const FEATURES: [&str; 21] = [
         "found",
         "best",
         "margin",
@@ -72,11 +80,15 @@ impl DecisionFacts {
         "choices",
         "askedBefore",
         "confusion",
+        "messageWords",
+        "fragment",
+        "specificity",
+        "spread",
     ];
 
     /// The facts as numbers of about 0..=1, for a learned policy.
     #[must_use]
-    pub fn features(&self) -> [f32; 17] {
+    pub fn features(&self) -> [f32; 21] {
         let flag = |on: bool| if on { 1.0 } else { 0.0 };
         let count = |n: usize, full: f32| (n as f32 / full).min(1.0);
         [
@@ -97,6 +109,10 @@ impl DecisionFacts {
             count(self.choices, 3.0),
             flag(self.asked_before),
             count(self.confusion as usize, 3.0),
+            count(self.message_words, 16.0),
+            flag(self.fragment),
+            self.specificity,
+            self.spread,
         ]
     }
 }

@@ -232,6 +232,12 @@ const RULES: &[Rule] = &[
     },
 ];
 
+/// The names of the table's rows, in order, as they stand in [`Decision::rule`].
+#[must_use]
+pub fn rule_names() -> Vec<&'static str> {
+    RULES.iter().map(|rule| rule.name).collect()
+}
+
 /// Something was found, but not enough of it.
 fn weak(facts: &DecisionFacts, config: &PolicyConfig) -> bool {
     facts.found > 0 && facts.best < config.relevance_threshold
@@ -390,6 +396,10 @@ mod tests {
         in_vocabulary: 1.0,
         coverage: 0.9,
         content_words: 3,
+        message_words: 6,
+        fragment: false,
+        specificity: 0.6,
+        spread: 0.4,
         ambiguity: 0.0,
         unresolved: false,
         unknown_names: 0,

@@ -5,7 +5,7 @@
 //! that stand in the passage that covers it best, mixed with the share of its neighbouring pairs of terms (the idea of
 //! ROUGE-1 and ROUGE-2 precision; Lin, 2004). A number or an identifier that none of the passages holds makes a sentence
 //! unsupported however well the rest fits: that is where inventions hurt.
-//! **Invariant:** the reply's text is never changed here but by [`mark_unsupported`], which only adds.
+//! **Invariant:** the reply's text is never changed here; who shows it marks the ranges.
 
 use std::collections::HashSet;
 
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::retrieval::analyzer::characters::sentences;
 use crate::retrieval::analyzer::{Analyzer, Token, TokenKind};
-use crate::turn::{Language, Passage};
+use crate::turn::Passage;
 
 /// Least score of a supported sentence, 0..=1. Measured on 1242 sentences of reference answers that people wrote from given
 /// passages (`tests/native/grounding.rs`): 89 % of them reach it with their own passages, 1.4 % with foreign ones.
@@ -206,24 +206,6 @@ pub fn support(reply: &str, question: &str, passages: &[Passage], analyzer: &Ana
     Grounding { sentences, unsupported, mean }
 }
 
-/// The reply with a mark behind each sentence that is not supported.
-#[must_use]
-pub fn mark_unsupported(reply: &str, grounding: &Grounding, language: Language) -> String {
-    let mark = match language {
-        Language::English => " *(not found in these docs)*",
-        Language::Chinese => "*（文档中未找到依据）*",
-    };
-    let mut out = String::with_capacity(reply.len() + grounding.unsupported * mark.len());
-    let mut at = 0;
-    for sentence in grounding.sentences.iter().filter(|sentence| !sentence.supported) {
-        out.push_str(&reply[at..sentence.end]);
-        out.push_str(mark);
-        at = sentence.end;
-    }
-    out.push_str(&reply[at..]);
-    out
-}
-
 /// The byte ranges of sentences, list items and table rows outside of code blocks, trimmed; headings are left out.
 fn statements(reply: &str) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
@@ -290,7 +272,7 @@ fn without_citations(text: &str) -> (String, Vec<usize>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::turn::Scores;
+    use crate::turn::{Language, Scores};
 
     fn passage(title: &str, text: &str) -> Passage {
         Passage {
@@ -358,16 +340,5 @@ mod tests {
         check("```js\nplugin.install(everything, twice, 99)\n```", &[]);
         check("These docs do not say anything about licence servers in Antarctica.", &[]);
         check("文档没有提到企业许可证和销售人员。", &[]);
-    }
-
-    #[test]
-    fn marks_stand_behind_the_sentence_and_change_nothing_else() {
-        let reply = "Pass a getter function to `watch()` [1]. Install the reactive-lens plugin from the marketplace. [1]\nDone.";
-        let found = check(reply, &[true, false]);
-        let marked = mark_unsupported(reply, &found, Language::English);
-        assert_eq!(marked.replace(" *(not found in these docs)*", ""), reply);
-        assert!(marked.contains("marketplace. [1] *(not found in these docs)*\nDone."), "{marked}");
-        let zh = "先打开企业许可证设置，然后联系销售人员。";
-        assert!(mark_unsupported(zh, &check(zh, &[false]), Language::Chinese).ends_with("*（文档中未找到依据）*"));
     }
 }

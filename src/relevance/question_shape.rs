@@ -19,6 +19,8 @@ pub struct QuestionShape {
     pub unresolved: bool,
     /// Names and identifiers in it that the docs do not hold.
     pub unknown_names: usize,
+    /// How rare its content words are in the docs, 0..=1: 0 all of them everywhere, 1 none in more than one passage.
+    pub specificity: f32,
 }
 
 /// English words that point at what follows them.
@@ -54,13 +56,15 @@ const CHINESE_POINTERS: [&str; 9] = ["这个", "那个", "这些", "那些", "�
 impl QuestionShape {
     /// The shape of `query`; `idf` gives the weight of a term of the index, `None` where the docs do not hold it.
     ///
-    /// `carried` says that the query was completed from the conversation: then whatever it points at has been named.
+    /// `highest_idf` is the weight of a term that a single passage holds. `carried` says that the query was completed from the
+    /// conversation: then whatever it points at has been named.
     #[must_use]
     pub fn of(
         query: &str,
         best: Option<&Passage>,
         carried: bool,
         idf: &dyn Fn(&str) -> Option<f32>,
+        highest_idf: f32,
         analyzer: &Analyzer,
     ) -> Self {
         let words = content_words(query, analyzer);
@@ -70,10 +74,11 @@ impl QuestionShape {
         });
         // A word that the docs do not hold weighs as much as the rarest: it is what the question is about.
         let rarest = words.iter().filter_map(|word| idf(word)).fold(1.0, f32::max);
-        let (mut all, mut covered) = (0.0, 0.0);
+        let (mut all, mut covered, mut rare) = (0.0, 0.0, 0.0);
         for word in &words {
             let weight = idf(word).unwrap_or(rarest);
             all += weight;
+            rare += idf(word).map_or(1.0, |idf| (idf / highest_idf.max(f32::EPSILON)).clamp(0.0, 1.0));
             if held.as_ref().is_some_and(|held| held.contains(word)) {
                 covered += weight;
             }
@@ -83,6 +88,7 @@ impl QuestionShape {
             coverage: if all > 0.0 { covered / all } else { 0.0 },
             unresolved: !carried && points_at_nothing(query),
             unknown_names: unknown_names(query, idf, analyzer),
+            specificity: if words.is_empty() { 0.0 } else { rare / words.len() as f32 },
         }
     }
 }
@@ -159,7 +165,7 @@ mod tests {
     #[test]
     fn names_that_the_docs_do_not_hold_are_counted() {
         let idf = |term: &str| ["install", "vue", "plugin"].contains(&term).then_some(2.0);
-        let count = |query: &str| QuestionShape::of(query, None, false, &idf, &Analyzer::default()).unknown_names;
+        let count = |query: &str| QuestionShape::of(query, None, false, &idf, 5.0, &Analyzer::default()).unknown_names;
         assert_eq!(count("how do I install Vue with Kubernetes"), 1);
         assert_eq!(count("How to install a plugin"), 0);
         assert_eq!(count("怎么安装 kubernetes"), 1);
@@ -189,8 +195,15 @@ mod tests {
             scores: crate::turn::Scores::default(),
         };
         let cover = |text: &str| {
-            QuestionShape::of("rare common", Some(&passage(text)), false, &idf, &Analyzer::default()).coverage
+            QuestionShape::of("rare common", Some(&passage(text)), false, &idf, 5.0, &Analyzer::default()).coverage
         };
+        let specificity =
+            |query: &str| QuestionShape::of(query, None, false, &idf, 5.0, &Analyzer::default()).specificity;
+        assert_eq!(
+            [specificity("rare"), specificity("common"), specificity("unheard"), specificity("the")],
+            [1.0, 0.2, 1.0, 0.0]
+        );
+        assert!((specificity("rare common") - 0.6).abs() < 1e-6);
         assert!(cover("a rare thing") > cover("a common thing"));
         assert_eq!((cover("rare and common"), cover("none")), (1.0, 0.0));
     }

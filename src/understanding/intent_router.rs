@@ -81,7 +81,7 @@ impl IntentRouter {
             return Verdict::settled(Intent::Retrieval, 0.95, "follow_up");
         }
         if is_chitchat(&text) {
-            return Verdict::settled(Intent::Chitchat, 0.95, "chitchat");
+            return Verdict::settled(Intent::Chitchat, 0.95, kind_of_chitchat(&text));
         }
         let known = !memory.state().topic.query.is_empty() || !memory.messages().is_empty();
         // The former and the latter may be two things of the conversation, and not of an offer.
@@ -119,14 +119,27 @@ impl IntentRouter {
     /// The decision once the search has answered, for a verdict that was not settled and with no endpoint to ask.
     ///
     /// `best` is the best passage's evidence, 0..=1; `in_vocabulary` the share of the query's terms that the index knows.
-    /// A statement of unknown words with nothing found is small talk; anything else stays what it was.
+    /// A statement about somebody ("my cat sleeps on the keyboard") of words that the docs do not know, with next to
+    /// nothing found, is small talk; anything else stays what it was, bare names above all: those are typed into search
+    /// boxes.
     #[must_use]
-    pub fn settle(&self, verdict: Verdict, best: f32, in_vocabulary: f32) -> Verdict {
-        if verdict.settled || best >= self.min_evidence || in_vocabulary >= self.min_in_vocabulary {
+    pub fn settle(&self, verdict: Verdict, message: &str, best: f32, in_vocabulary: f32) -> Verdict {
+        let about_docs = best >= self.min_evidence || in_vocabulary >= self.min_in_vocabulary;
+        if verdict.settled || about_docs || !is_personal(&normalize(message)) {
             return Verdict { settled: true, ..verdict };
         }
         Verdict::settled(Intent::Chitchat, 0.6, "not_about_the_docs")
     }
+}
+
+/// Whether somebody is spoken of or to, as small talk does and search words do not.
+fn is_personal(text: &str) -> bool {
+    const PERSONS: [&str; 16] = [
+        "i", "i'm", "i've", "my", "me", "we", "we're", "our", "you", "you're", "your", "he", "she", "his", "her", "us",
+    ];
+    let words = text.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty());
+    words.clone().count() >= 3 && words.clone().any(|word| PERSONS.contains(&word))
+        || text.chars().filter(|c| is_han(*c)).count() >= 4 && text.contains(['我', '你', '您', '咱', '他', '她'])
 }
 
 /// Whether nothing but greetings, thanks and courtesies is said, or the agent itself is talked about.
@@ -153,14 +166,35 @@ fn is_chitchat(text: &str) -> bool {
     laughs || waves || greets && strip(text, &lists).is_empty()
 }
 
+/// What kind of chitchat it is: what is answered to a goodbye is no answer to a greeting.
+fn kind_of_chitchat(text: &str) -> &'static str {
+    let kinds: [(&str, &[&str], &[&str]); 5] = [
+        // A goodbye ends the message that it stands in, whatever is said before it; thanks come next.
+        ("goodbye", &en::GOODBYES, &zh::GOODBYES),
+        ("thanks", &en::THANKS, &zh::THANKS),
+        ("small_talk", &en::SMALL_TALK, &zh::SMALL_TALK),
+        ("greeting", &en::GREETINGS, &zh::GREETINGS),
+        ("laughter", &en::LAUGHTER, &zh::LAUGHTER),
+    ];
+    let found = kinds.iter().find(|(_, english, chinese)| holds(text, english) || holds(text, chinese));
+    match found {
+        Some((kind, ..)) => kind,
+        None if text.contains('👋') => "greeting",
+        None if text.contains('🙏') => "thanks",
+        None if text.chars().all(|c| "哈嘿呵嘻~！!。.，, 😊😀😄".contains(c)) => "laughter",
+        None => "acknowledgement",
+    }
+}
+
 /// Whether every word is one that cannot be searched for: "怎么弄？", "it doesn't work".
 fn has_no_content(text: &str) -> bool {
     strip(text, &[&en::EMPTY, &zh::EMPTY, &zh::PRONOUNS]).is_empty()
 }
 
-/// Whether the message has the form of a question or a request.
+/// Whether a message has the form of a question or a request.
 #[must_use]
-pub(super) fn is_question(text: &str) -> bool {
+pub fn is_question(message: &str) -> bool {
+    let text = &normalize(message);
     const STARTS: [&str; 42] = [
         "how", "what", "why", "when", "where", "which", "who", "whose", "is", "are", "was", "were", "do", "does",
         "did", "can", "could", "should", "would", "will", "has", "have", "am", "may", "might", "must", "show",
@@ -232,12 +266,23 @@ mod tests {
 
     #[test]
     fn a_first_message_is_routed() {
-        for message in ["谢谢你的解答！再见", "你好", "哈哈哈哈", "嗯", "好的，谢谢", "你是谁？", "辛苦了！"]
-        {
-            first(message, Intent::Chitchat, "chitchat");
-        }
-        for message in ["hi", "Hello there!", "Thanks a lot for your help, bye", "ok", "how are you?", "👍"] {
-            first(message, Intent::Chitchat, "chitchat");
+        for (message, kind) in [
+            ("谢谢你的解答！再见", "goodbye"),
+            ("你好", "greeting"),
+            ("哈哈哈哈", "laughter"),
+            ("嗯", "acknowledgement"),
+            ("好的，谢谢", "thanks"),
+            ("你是谁？", "small_talk"),
+            ("辛苦了！", "thanks"),
+            ("hi", "greeting"),
+            ("Hello there!", "greeting"),
+            ("Thanks a lot for your help, bye", "goodbye"),
+            ("ok", "acknowledgement"),
+            ("how are you?", "small_talk"),
+            ("lol", "laughter"),
+            ("👍", "acknowledgement"),
+        ] {
+            first(message, Intent::Chitchat, kind);
         }
         for message in
             ["ok how do I install it?", "你好，怎么配置 venv？", "Hello World 怎么写？", "hi, what is a ref?"]
@@ -253,6 +298,16 @@ mod tests {
     }
 
     #[test]
+    fn the_words_of_each_kind_are_chitchat() {
+        for words in [&en::GREETINGS[..], &en::THANKS, &en::GOODBYES, &en::LAUGHTER] {
+            assert!(words.iter().all(|word| en::CHITCHAT.contains(word)), "{words:?}");
+        }
+        for words in [&zh::GREETINGS[..], &zh::THANKS, &zh::GOODBYES, &zh::LAUGHTER] {
+            assert!(words.iter().all(|word| zh::CHITCHAT.contains(word)), "{words:?}");
+        }
+    }
+
+    #[test]
     fn an_empty_question_has_a_topic_in_a_conversation() {
         let mut memory = ConversationMemory::new("s");
         memory.add_message(Role::User, "venv 是什么？", 0, BTreeMap::new(), &EstimatedTokens);
@@ -264,8 +319,18 @@ mod tests {
     fn the_search_settles_what_the_words_did_not() {
         let router = IntentRouter::default();
         let open = Verdict { intent: Intent::Retrieval, confidence: 0.4, settled: false, reason: "unknown_words" };
-        assert_eq!(router.settle(open, 0.05, 0.1).intent, Intent::Chitchat);
-        assert_eq!(router.settle(open, 0.6, 0.1).intent, Intent::Retrieval);
-        assert!(router.settle(open, 0.6, 0.1).settled);
+        for (message, best, in_vocabulary, expected) in [
+            ("my cat sleeps on the keyboard", 0.05, 0.1, Intent::Chitchat),
+            ("我家的猫睡在键盘上", 0.05, 0.1, Intent::Chitchat),
+            ("my cat sleeps on the keyboard", 0.6, 0.1, Intent::Retrieval),
+            ("my cat sleeps on the keyboard", 0.05, 0.5, Intent::Retrieval),
+            ("kubernetes helm chart", 0.0, 0.0, Intent::Retrieval),
+            ("分布式事务", 0.0, 0.0, Intent::Retrieval),
+        ] {
+            let settled = router.settle(open, message, best, in_vocabulary);
+            assert_eq!((settled.intent, settled.settled), (expected, true), "{message}");
+        }
+        let sure = Verdict { settled: true, ..open };
+        assert_eq!(router.settle(sure, "my cat sleeps on the keyboard", 0.0, 0.0).intent, Intent::Retrieval);
     }
 }

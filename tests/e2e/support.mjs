@@ -72,6 +72,16 @@ export async function newPage(options = {}) {
   return { page, context, errors, requests };
 }
 
+/** An empty page of the site, for tests that use the package's `Agent` themselves. */
+export async function emptyPage(site) {
+  const fresh = await newPage();
+  await fresh.context.route(`${site}/empty.html`, (route) =>
+    route.fulfill({ contentType: "text/html", body: '<!doctype html><html lang="en"><title>x</title><link rel="icon" href="data:,">' }),
+  );
+  await fresh.page.goto(`${site}/empty.html`);
+  return fresh;
+}
+
 /** The widget on a page: what a reader sees and does. */
 export class Widget {
   constructor(page) {

@@ -238,3 +238,107 @@ fn what_cannot_be_used_is_said_in_one_sentence() {
     check(&index, &["--options", "[1"], "no JSON object");
     check(&index, &["--llm", "http://127.0.0.1:1", "--llm-options", "{\"apikey\":\"k\"}"], "apikey");
 }
+
+/// An endpoint that sends one piece and then holds the line until the client has gone; the requests after the first are
+/// answered whole.
+#[cfg(unix)]
+fn holding_endpoint() -> (String, std::sync::mpsc::Receiver<&'static str>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    let (tell, told) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        for number in 0.. {
+            let Ok((mut stream, _)) = listener.accept() else { return };
+            let mut buffer = [0; 65536];
+            // The request comes in one or a few pieces; its end does not matter to what is answered.
+            let _ = stream.read(&mut buffer).unwrap();
+            let delta =
+                |text: &str| format!("data: {}\n\n", serde_json::json!({"choices": [{"delta": {"content": text}}]}));
+            let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+            if number == 0 {
+                stream.write_all(format!("{head}{}", delta("The first piece")).as_bytes()).unwrap();
+                while stream.read(&mut buffer).is_ok_and(|read| read > 0) {}
+                tell.send("the client has gone").unwrap();
+            } else {
+                let end = "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+                stream.write_all(format!("{head}{}{end}", delta("A whole reply [1].")).as_bytes()).unwrap();
+            }
+        }
+    });
+    (url, told)
+}
+
+#[cfg(unix)]
+fn interrupt(child: &std::process::Child) {
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+}
+
+/// Reads on until `text` has come.
+#[cfg(unix)]
+fn read_until(out: &mut impl Read, seen: &mut String, text: &str) {
+    let mut buffer = [0; 4096];
+    while !seen.contains(text) {
+        let read = out.read(&mut buffer).unwrap();
+        assert!(read > 0, "the output ended before {text:?}: {seen}");
+        seen.push_str(&String::from_utf8_lossy(&buffer[..read]));
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_stops_the_reply_and_the_conversation_goes_on() {
+    let folder = folder("chat-interrupt");
+    let index = index(&folder);
+    let (url, told) = holding_endpoint();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_docent"))
+        .arg("chat")
+        .arg(&index)
+        .args(["--llm", &url, "--llm-model", "m", "--trace"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let mut out = child.stdout.take().unwrap();
+    let mut seen = String::new();
+    input.write_all(b"How do I create a virtual environment?\n").unwrap();
+    read_until(&mut out, &mut seen, "The first piece");
+    interrupt(&child);
+    read_until(&mut out, &mut seen, "(The reply broke off here.)");
+    assert_eq!(told.recv_timeout(std::time::Duration::from_secs(20)), Ok("the client has gone"));
+    // The stopped reply is no reason to leave: the next question is answered.
+    input.write_all(b"How do I configure a mirror?\n").unwrap();
+    read_until(&mut out, &mut seen, "A whole reply [1].");
+    drop(input);
+    let mut rest = String::new();
+    out.read_to_string(&mut rest).unwrap();
+    let mut trace = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut trace).unwrap();
+    assert!(child.wait().unwrap().success());
+    assert!(trace.contains("(cancelled)"), "{trace}");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_between_two_questions_leaves() {
+    let folder = folder("chat-leave");
+    let index = index(&folder);
+    let mut child = Command::new(env!("CARGO_BIN_EXE_docent"))
+        .arg("chat")
+        .arg(&index)
+        .env_remove("DOCENT_LLM_ENDPOINT")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let mut out = child.stdout.take().unwrap();
+    input.write_all(b"How do I create a virtual environment?\n").unwrap();
+    read_until(&mut out, &mut String::new(), "python -m venv");
+    interrupt(&child);
+    // The input is still open: it is the interrupt that ends the program.
+    assert!(child.wait().unwrap().success());
+    drop(input);
+}

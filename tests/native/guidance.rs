@@ -370,3 +370,85 @@ fn a_saved_conversation_goes_on_where_it_stopped() {
     assert!(second.restore("{}").is_err());
     assert_eq!(second.session_id(), "s");
 }
+
+#[test]
+fn choosing_a_near_miss_continues_the_question_that_it_was_offered_for() {
+    let agent = local_agent(json!({}), index(&MANUAL));
+    let turn = ask(&agent, "zzyzx backup flibber?");
+    assert_eq!(turn.action, Action::AskClarification, "{turn:#?}");
+    let near = turn.options.iter().find(|offer| offer.url.is_some()).expect("a page is offered").clone();
+    let turn = ask(&agent, &near.title);
+    assert_eq!(reason_of(&turn), (Action::AnswerDirectly, "selected"), "{turn:#?}");
+    assert!(turn.sources.iter().all(|source| source.document == near.id), "{turn:#?}");
+    assert!(turn.rewritten_query.as_ref().unwrap().contains("flibber"), "the question goes on: {turn:#?}");
+}
+
+#[test]
+fn it_never_asks_twice_in_a_row_about_the_same_thing() {
+    for (first, again) in [
+        ("How do I install Quill", "How do I install Quill please"),
+        ("zzyzx flibber?", "zzyzx flibber then?"),
+        ("怎么 install Quill", "到底怎么 install Quill"),
+    ] {
+        let agent = local_agent(json!({}), index(&MANUAL));
+        assert_eq!(ask(&agent, first).action, Action::AskClarification, "{first}");
+        let turn = ask(&agent, again);
+        assert_ne!(turn.action, Action::AskClarification, "{again}: {turn:#?}");
+    }
+}
+
+#[test]
+fn what_was_offered_once_is_not_offered_again_where_the_docs_do_not_say() {
+    let agent = local_agent(json!({}), index(&MANUAL));
+    let mut offered: Vec<String> = Vec::new();
+    for message in ["How do I connect Kubernetes to Grafana?", "Does it support OpenTelemetry and Jaeger tracing?"] {
+        let turn = ask(&agent, message);
+        assert_eq!(turn.reason, "not_in_docs", "{turn:#?}");
+        for offer in turn.suggestions {
+            assert!(!offered.contains(&offer.id), "{} is offered again", offer.id);
+            offered.push(offer.id);
+        }
+    }
+    assert!(!offered.is_empty());
+}
+
+#[test]
+fn the_site_s_own_words_leave_the_guidance_too() {
+    let agent = local_agent(json!({"exitWords": ["stop it", "够了"]}), index(&MANUAL));
+    for message in ["exit", "退出", "Stop it!", "够了。"] {
+        ask(&agent, "How do I turn on the dark theme?");
+        let turn = ask(&agent, message);
+        assert_eq!(reason_of(&turn), (Action::End, "exit"), "{message}: {turn:#?}");
+    }
+    // The same words within a question are no exit.
+    assert_ne!(ask(&agent, "How do I stop it from starting?").action, Action::End);
+}
+
+#[test]
+fn what_nobody_asks_the_docs_is_small_talk_and_no_miss() {
+    let agent = local_agent(json!({}), index(&MANUAL));
+    for message in ["my grandmother loves jazz music", "我奶奶特别喜欢爵士乐"] {
+        let turn = ask(&agent, message);
+        assert_eq!(reason_of(&turn), (Action::Chitchat, "not_about_the_docs"), "{turn:#?}");
+        assert!(turn.rewritten_query.is_some() && turn.sources.is_empty(), "it was searched: {turn:#?}");
+    }
+    // Bare words are searched for and missed, and count as such.
+    assert_eq!(ask(&agent, "grafana dashboards").action, Action::AskClarification);
+    assert_eq!(agent.metrics().unanswered.len(), 1);
+}
+
+#[test]
+fn small_talk_is_answered_by_its_kind() {
+    let agent = local_agent(json!({}), index(&MANUAL));
+    for (message, kind, words) in [
+        ("hello", "greeting", ["Hello!", "Hi!"]),
+        ("thanks", "thanks", ["welcome", "Glad"]),
+        ("bye", "goodbye", ["Goodbye", "See you"]),
+        ("早上好", "greeting", ["你好", "你好"]),
+        ("拜拜", "goodbye", ["再见", "回头见"]),
+    ] {
+        let turn = ask(&agent, message);
+        assert_eq!(reason_of(&turn), (Action::Chitchat, kind), "{message}");
+        assert!(words.iter().any(|word| turn.reply.contains(word)), "{message}: {}", turn.reply);
+    }
+}

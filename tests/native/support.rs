@@ -12,8 +12,9 @@ use docent::error::{Error, Result};
 use docent::host::{ChatClient, Clock, EmbeddingModel, IndexFiles, StopSignal};
 use docent::retrieval::analyzer::WordList;
 use docent::retrieval::document::{Chunk, Document};
-use docent::retrieval::index_builder::{Corpus, build};
-use docent::retrieval::search_index::SearchIndex;
+use docent::retrieval::index_builder::{Corpus, build, build_vectors};
+use docent::retrieval::search_index::{ModelInfo, SearchIndex};
+use docent::retrieval::text_store::TextStore;
 use docent::turn::{Language, Turn};
 use serde_json::{Value, json};
 
@@ -161,6 +162,29 @@ pub(super) struct Page(
 
 /// An index of these pages.
 pub(super) fn index(pages: &[Page]) -> SearchIndex {
+    SearchIndex::new(build(corpus(pages)).unwrap()).unwrap()
+}
+
+/// The same with vectors that a model of this name could have made: one axis a chunk.
+pub(super) fn index_with_vectors(pages: &[Page], model: &str) -> SearchIndex {
+    let dimension = 16;
+    let corpus = Corpus { model: Some(ModelInfo { id: model.to_owned(), dimension }), ..corpus(pages) };
+    let vectors: Vec<Vec<f32>> = (0..corpus.chunks.len())
+        .map(|chunk| (0..dimension).map(|axis| if axis == chunk % dimension { 1.0 } else { 0.0 }).collect())
+        .collect();
+    let mut index = SearchIndex::new(build(corpus).unwrap()).unwrap();
+    index.set_vectors(build_vectors(model, &vectors).unwrap()).unwrap();
+    index
+}
+
+/// The same without the texts, which are to be fetched.
+pub(super) fn index_without_texts(pages: &[Page]) -> SearchIndex {
+    let mut parts = build(corpus(pages)).unwrap();
+    parts.texts = TextStore::new(vec![0, parts.chunks.len() as u32]).unwrap();
+    SearchIndex::new(parts).unwrap()
+}
+
+fn corpus(pages: &[Page]) -> Corpus {
     let (mut documents, mut chunks) = (Vec::new(), Vec::new());
     for (number, Page(id, title, tags, text)) in pages.iter().enumerate() {
         documents.push(Document {
@@ -193,7 +217,7 @@ pub(super) fn index(pages: &[Page]) -> SearchIndex {
     // Corpora of a few sentences repeat no words, so that counting finds none: the words are given.
     let words =
         WordList::new(["虚拟环境", "激活", "安装包", "安装", "镜像", "分词", "文本", "分析", "下载地址", "速度"]);
-    SearchIndex::new(build(Corpus { documents, chunks, words, ..Corpus::default() }).unwrap()).unwrap()
+    Corpus { documents, chunks, words, ..Corpus::default() }
 }
 
 /// The turn as JSON without its timings.

@@ -286,7 +286,8 @@ export class ChatView {
     if (turn.options.length) node.append(this.#offers(words.options, turn.options, last));
     if (turn.suggestions.length) node.append(this.#offers(words.suggestions, turn.suggestions, last));
     if (turn.unsupported?.length) node.append(this.#make("p", { class: "note" }, words.unsupported));
-    if (turn.handover && this.#contact(turn)) node.append(this.#handOver(turn));
+    // Once the reader has agreed in the conversation, there is nothing left to ask.
+    if (turn.handover && !turn.handover.transcript && this.#contact(turn)) node.append(this.#handOver(turn));
     node.append(this.#actions(message));
     return node;
   }

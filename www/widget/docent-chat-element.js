@@ -93,6 +93,11 @@ export class DocentChatElement extends HTMLElement {
     if (!this.hasAttribute("open")) this.open();
     const turn = await this.#session.ask(text);
     if (turn) this.#tell("docent-turn", { turn });
+    // The reader has agreed in the conversation. The reply holds the link; an event has to be sent.
+    const { contact, transcript } = turn?.handover ?? {};
+    if (transcript && this.#tell("docent-handover", { contact, conversation: transcript }) && contact?.event) {
+      this.#tell(contact.event, { conversation: transcript });
+    }
     return turn;
   }
 
@@ -158,7 +163,8 @@ export class DocentChatElement extends HTMLElement {
       const body = encodeURIComponent(conversation.slice(0, 1500));
       location.href = `mailto:${contact.email}?subject=${encodeURIComponent(this.ownerDocument.title)}&body=${body}`;
     } else if (contact.url) {
-      const address = new URL(contact.url, this.ownerDocument.baseURI);
+      const url = contact.url.replace("{conversation}", encodeURIComponent(conversation.slice(0, 1500)));
+      const address = new URL(url, this.ownerDocument.baseURI);
       if (/^https?:$/.test(address.protocol)) open(address.href, "_blank", "noopener");
     }
   }

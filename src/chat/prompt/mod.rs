@@ -217,7 +217,10 @@ impl PromptWriter<'_> {
         self.helper(words.route, self.summary, self.history, Some(message), ROUTE_REPLY_TOKENS, 0.0, false)
     }
 
-    /// The prompt that folds `older` messages into the running summary; read the reply with [`read_summary`].
+    /// The prompt that folds `older` messages into the running summary.
+    ///
+    /// Where [`PromptReport::was_cut`] says that not all of them fit, the reply would not cover them: they are to be folded
+    /// locally then.
     #[must_use]
     pub fn fold(&self, older: &[ChatMessage]) -> Prompt {
         let words = Templates::of(self.language);
@@ -650,13 +653,6 @@ pub fn read_intent(reply: &str) -> Intent {
         "clarify" => Intent::Clarify,
         _ => Intent::Retrieval,
     }
-}
-
-/// The summary in the reply to [`PromptWriter::fold`]; `None` when it is empty.
-#[must_use]
-pub fn read_summary(reply: &str) -> Option<String> {
-    let text = reply.trim();
-    (!text.is_empty()).then(|| text.to_owned())
 }
 
 #[cfg(test)]

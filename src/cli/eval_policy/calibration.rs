@@ -16,6 +16,9 @@ use crate::turn::Action;
 const FOLDS: usize = 5;
 /// Most of the cases to be answered that a calibrated policy may ask back about, 0..=1.
 pub(super) const MOST_OVER_ASKING: f64 = 0.10;
+/// How much the bias of asking back is lowered at once, in units of the logit, and how often at most.
+const BIAS_STEP: f32 = 0.05;
+const MOST_BIAS_STEPS: usize = 100;
 /// Steps of the gradient descent; the loss has settled long before.
 const STEPS: usize = 1500;
 /// Length of a step.
@@ -45,7 +48,7 @@ pub(super) struct Calibration {
 pub(super) fn calibrate(judged: &[Judged], config: &PolicyConfig) -> Calibration {
     let all: Vec<&Judged> = judged.iter().collect();
     let policy = thresholds(&all, config);
-    let learned = weights(&all);
+    let learned = learned_policy(&all, config);
     let (mut held_out, mut held_out_learned) = (Vec::new(), Vec::new());
     for fold in 0..FOLDS {
         let of_fold = folds(&all);
@@ -53,7 +56,7 @@ pub(super) fn calibrate(judged: &[Judged], config: &PolicyConfig) -> Calibration
         let train: Vec<&Judged> = train.into_iter().map(|(case, _)| *case).collect();
         let test: Vec<&Judged> = test.into_iter().map(|(case, _)| *case).collect();
         held_out.extend(predict(&test, &thresholds(&train, config)));
-        let with_weights = PolicyConfig { learned: Some(weights(&train)), ..config.clone() };
+        let with_weights = PolicyConfig { learned: Some(learned_policy(&train, config)), ..config.clone() };
         held_out_learned.extend(predict(&test, &with_weights));
     }
     Calibration {
@@ -118,6 +121,22 @@ fn thresholds(cases: &[&Judged], config: &PolicyConfig) -> PolicyConfig {
         }
     }
     best.1
+}
+
+/// The weights of a learned policy that asks back no oftener than it should on the cases that it was fitted on: the bias
+/// of asking back is lowered until it does not.
+fn learned_policy(cases: &[&Judged], config: &PolicyConfig) -> LogisticWeights {
+    let mut fitted = weights(cases);
+    for _ in 0..MOST_BIAS_STEPS {
+        let with_weights = PolicyConfig { learned: Some(fitted.clone()), ..config.clone() };
+        if PolicyScore::of(&predict(cases, &with_weights)).over_asking <= MOST_OVER_ASKING {
+            break;
+        }
+        for outcome in fitted.outcomes.iter_mut().filter(|outcome| outcome.outcome == "ask_clarification") {
+            outcome.bias = ((outcome.bias - BIAS_STEP) * 1000.0).round() / 1000.0;
+        }
+    }
+    fitted
 }
 
 /// Weights of a multinomial logistic regression. A case weighs less the more cases its outcome has, by the square root:

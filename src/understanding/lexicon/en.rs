@@ -122,6 +122,27 @@ pub static CHITCHAT: Phrases = phrases![
     "aha", "hmm", "nice to meet you", "thanks a lot", "many thanks", "thanks a million", "welcome",
 ];
 
+/// Those of [`CHITCHAT`] that greet.
+pub const GREETINGS: [&str; 13] = [
+    "hi", "hello", "hey", "hiya", "howdy", "yo", "greetings", "good morning", "good afternoon", "good evening",
+    "good day", "nice to meet you", "welcome",
+];
+
+/// Those that thank.
+pub const THANKS: [&str; 12] = [
+    "thanks", "thank you", "thank u", "thx", "ty", "cheers", "much appreciated", "appreciate it", "i appreciate it",
+    "thanks a lot", "many thanks", "thanks a million",
+];
+
+/// Those that say goodbye.
+pub const GOODBYES: [&str; 13] = [
+    "bye", "goodbye", "good bye", "bye bye", "see you", "see ya", "cya", "farewell", "take care", "have a nice day",
+    "have a good day", "have a good one", "good night",
+];
+
+/// Those that laugh.
+pub const LAUGHTER: [&str; 7] = ["haha", "hahaha", "ha ha", "lol", "lmao", "rofl", "hehe"];
+
 /// Talk about the agent or the world, and not about the documentation.
 pub static SMALL_TALK: Phrases = phrases![
     "how are you", "how are you doing", "how's it going", "how is it going", "what's up", "whats up", "who are you",

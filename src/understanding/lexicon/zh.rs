@@ -75,6 +75,22 @@ pub static CHITCHAT: Phrases = phrases![
     "真棒", "厉害", "不错", "没事", "没事了", "没问题", "不客气", "幸会", "久仰", "赞", "棒", "牛",
 ];
 
+/// Those of [`CHITCHAT`] that greet.
+pub const GREETINGS: [&str; 19] = [
+    "你好", "您好", "你们好", "大家好", "嗨", "哈喽", "哈啰", "早上好", "早安", "早", "上午好", "中午好", "下午好",
+    "晚上好", "在吗", "在不在", "有人吗", "幸会", "久仰",
+];
+
+/// Those that thank.
+pub const THANKS: [&str; 10] =
+    ["谢谢", "谢谢你", "谢谢您", "谢了", "多谢", "感谢", "非常感谢", "谢啦", "辛苦了", "辛苦"];
+
+/// Those that say goodbye.
+pub const GOODBYES: [&str; 8] = ["再见", "拜拜", "拜", "回头见", "下次见", "回见", "886", "晚安"];
+
+/// Those that laugh.
+pub const LAUGHTER: [&str; 5] = ["哈哈", "哈哈哈", "嘿嘿", "呵呵", "嘻嘻"];
+
 /// Talk about the agent or the world, and not about the documentation.
 pub static SMALL_TALK: Phrases = phrases![
     "你是谁", "你叫什么", "你叫什么名字", "你是机器人吗", "你是机器人", "你是人吗", "你是真人吗", "你是ai吗",
