@@ -53,7 +53,7 @@ impl Default for PolicyConfig {
             max_suggestions: 2,
             max_options: 3,
             summary_after: 6,
-            not_in_docs_threshold: 0.15,
+            not_in_docs_threshold: 0.25,
             ambiguity_threshold: 0.55,
             learned: None,
         }

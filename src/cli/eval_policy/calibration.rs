@@ -123,13 +123,16 @@ fn thresholds(cases: &[&Judged], config: &PolicyConfig) -> PolicyConfig {
     best.1
 }
 
-/// The weights of a learned policy that asks back no oftener than it should on the cases that it was fitted on: the bias
-/// of asking back is lowered until it does not.
+/// The weights of a learned policy that asks back no oftener than it should: the bias of asking back is lowered until, on
+/// the cases that it was fitted on, it stays below the limit by one standard error, since on others it does a little worse.
 fn learned_policy(cases: &[&Judged], config: &PolicyConfig) -> LogisticWeights {
     let mut fitted = weights(cases);
+    let answers = cases.iter().filter(|case| case.expected == Expected::Answer).count().max(1);
+    let error = (MOST_OVER_ASKING * (1.0 - MOST_OVER_ASKING) / answers as f64).sqrt();
+    let limit = (MOST_OVER_ASKING - error).max(0.0);
     for _ in 0..MOST_BIAS_STEPS {
         let with_weights = PolicyConfig { learned: Some(fitted.clone()), ..config.clone() };
-        if PolicyScore::of(&predict(cases, &with_weights)).over_asking <= MOST_OVER_ASKING {
+        if PolicyScore::of(&predict(cases, &with_weights)).over_asking <= limit {
             break;
         }
         for outcome in fitted.outcomes.iter_mut().filter(|outcome| outcome.outcome == "ask_clarification") {
