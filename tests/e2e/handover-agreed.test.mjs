@@ -22,6 +22,8 @@ test("agreeing in the conversation sends the site's event with the conversation,
     assert.equal(offer.action, "escalate_to_human");
     assert.deepEqual(await page.evaluate(() => window.told), [], "nothing goes along before the reader agrees");
     await widget.answers.last().getByRole("button", { name: answer }).click();
+    // Two questions, their answers, the choice and what comes of it.
+    await page.waitForFunction(() => document.querySelector("docent-chat").state.messages.length === 6);
     const turn = await widget.answered();
     const told = await page.evaluate(() => window.told);
     if (!agreed) {

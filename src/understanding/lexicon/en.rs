@@ -123,25 +123,25 @@ pub static CHITCHAT: Phrases = phrases![
 ];
 
 /// Those of [`CHITCHAT`] that greet.
-pub const GREETINGS: [&str; 13] = [
+pub static GREETINGS: Phrases = phrases![
     "hi", "hello", "hey", "hiya", "howdy", "yo", "greetings", "good morning", "good afternoon", "good evening",
     "good day", "nice to meet you", "welcome",
 ];
 
 /// Those that thank.
-pub const THANKS: [&str; 12] = [
+pub static THANKS: Phrases = phrases![
     "thanks", "thank you", "thank u", "thx", "ty", "cheers", "much appreciated", "appreciate it", "i appreciate it",
     "thanks a lot", "many thanks", "thanks a million",
 ];
 
 /// Those that say goodbye.
-pub const GOODBYES: [&str; 13] = [
+pub static GOODBYES: Phrases = phrases![
     "bye", "goodbye", "good bye", "bye bye", "see you", "see ya", "cya", "farewell", "take care", "have a nice day",
     "have a good day", "have a good one", "good night",
 ];
 
 /// Those that laugh.
-pub const LAUGHTER: [&str; 7] = ["haha", "hahaha", "ha ha", "lol", "lmao", "rofl", "hehe"];
+pub static LAUGHTER: Phrases = phrases!["haha", "hahaha", "ha ha", "lol", "lmao", "rofl", "hehe"];
 
 /// Talk about the agent or the world, and not about the documentation.
 pub static SMALL_TALK: Phrases = phrases![

@@ -76,20 +76,19 @@ pub static CHITCHAT: Phrases = phrases![
 ];
 
 /// Those of [`CHITCHAT`] that greet.
-pub const GREETINGS: [&str; 19] = [
+pub static GREETINGS: Phrases = phrases![
     "你好", "您好", "你们好", "大家好", "嗨", "哈喽", "哈啰", "早上好", "早安", "早", "上午好", "中午好", "下午好",
     "晚上好", "在吗", "在不在", "有人吗", "幸会", "久仰",
 ];
 
 /// Those that thank.
-pub const THANKS: [&str; 10] =
-    ["谢谢", "谢谢你", "谢谢您", "谢了", "多谢", "感谢", "非常感谢", "谢啦", "辛苦了", "辛苦"];
+pub static THANKS: Phrases = phrases!["谢谢", "谢谢你", "谢谢您", "谢了", "多谢", "感谢", "非常感谢", "谢啦", "辛苦了", "辛苦"];
 
 /// Those that say goodbye.
-pub const GOODBYES: [&str; 8] = ["再见", "拜拜", "拜", "回头见", "下次见", "回见", "886", "晚安"];
+pub static GOODBYES: Phrases = phrases!["再见", "拜拜", "拜", "回头见", "下次见", "回见", "886", "晚安"];
 
 /// Those that laugh.
-pub const LAUGHTER: [&str; 5] = ["哈哈", "哈哈哈", "嘿嘿", "呵呵", "嘻嘻"];
+pub static LAUGHTER: Phrases = phrases!["哈哈", "哈哈哈", "嘿嘿", "呵呵", "嘻嘻"];
 
 /// Talk about the agent or the world, and not about the documentation.
 pub static SMALL_TALK: Phrases = phrases![
