@@ -168,7 +168,8 @@ pub(super) fn index(pages: &[Page]) -> SearchIndex {
 /// The same with vectors that a model of this name could have made: one axis a chunk.
 pub(super) fn index_with_vectors(pages: &[Page], model: &str) -> SearchIndex {
     let dimension = 16;
-    let corpus = Corpus { model: Some(ModelInfo { id: model.to_owned(), dimension }), ..corpus(pages) };
+    let corpus =
+        Corpus { model: Some(ModelInfo { id: model.to_owned(), dimension, languages: Vec::new() }), ..corpus(pages) };
     let vectors: Vec<Vec<f32>> = (0..corpus.chunks.len())
         .map(|chunk| (0..dimension).map(|axis| if axis == chunk % dimension { 1.0 } else { 0.0 }).collect())
         .collect();
