@@ -55,18 +55,19 @@ type FacetOf = fn(&Passage) -> Option<String>;
 
 /// The facet on which the best hits split, if there is one that the question does not settle.
 ///
-/// Facets are tried in the order product, version, platform, section. A section says little about what a reader means, so
-/// it counts only for questions of up to two content words.
+/// Facets are tried in the order product, version, platform, section. A section says little about what a reader means: who
+/// asks how to do something to something wants the guide and the reference alike. So it counts only for a single content
+/// word.
 #[must_use]
 pub fn facet_choices(question: &str, hits: &[Passage], most: usize, analyzer: &Analyzer) -> Option<Choices> {
     let best = hits.first()?.scores.evidence;
     let top: Vec<&Passage> = hits.iter().filter(|hit| hit.scores.evidence >= best * AMONG_BEST).collect();
     let asked = fold(question).into_owned();
-    let short = content_words(question, analyzer).len() <= 2;
+    let bare = content_words(question, analyzer).len() <= 1;
     let facets: [(&str, FacetOf); 4] =
         [("product", product), ("version", |hit| hit.version.clone()), ("platform", platform), ("section", section)];
     for (name, value_of) in facets {
-        if name == "section" && !short {
+        if name == "section" && !bare {
             continue;
         }
         let mut values: Vec<(String, usize)> = Vec::new();
