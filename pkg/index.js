@@ -37,6 +37,9 @@ export class Agent {
     if (typeof options.llm?.endpoint === "string") {
       absolute.llm = { ...options.llm, endpoint: String(new URL(options.llm.endpoint, base)) };
     }
+    if (typeof options.vectors?.url === "string") {
+      absolute.vectors = { ...options.vectors, url: String(new URL(options.vectors.url, base)) };
+    }
     if (settings.worker && globalThis.Worker) {
       const agent = await inWorker();
       if (agent) return agent.load({ module: settings.module, options: absolute, onProgress });

@@ -217,12 +217,28 @@ export interface LlmConfig {
   maxRetries?: number;
 }
 
+/** A vector engine that is asked instead of loading the vectors; `docent push` fills its collection. */
+export interface VectorEngine {
+  engine: "qdrant";
+  /** Address of Qdrant's REST interface, which must allow the page (CORS), or of a proxy in front of it. */
+  url: string;
+  collection: string;
+  /** A key that may only read the collection; needs `allowKeyInPage`, since every reader can see it. */
+  apiKey?: string;
+  allowKeyInPage?: boolean;
+  headers?: Record<string, string>;
+  /** Time for one search, 100 to 60000; 4000 where nothing is said. */
+  timeoutMs?: number;
+}
+
 /** What `Agent.load` takes. */
 export interface AgentOptions {
   /** Address of the manifest that `docent index` wrote. */
   index: string;
   /** Address of the model's folder; left out: what the manifest says; null: keyword search only. */
   model?: string | null;
+  /** Where the vectors are: left out: what the manifest says; null: in the files of the index; an object: in an engine. */
+  vectors?: VectorEngine | null;
   llm?: LlmConfig | null;
   /** Which pages may answer, for calls that say nothing of it, for instance the version of the page the reader is on. */
   filter?: Filter;
@@ -265,6 +281,11 @@ export interface SearchOptions {
   topK?: number;
   mode?: Mode;
   filter?: Filter;
+  /**
+   * The query's embedding by the index's model, made elsewhere: a unit vector as long as the model's dimension, all
+   * numbers finite. Left out: the agent's own model makes it.
+   */
+  embedding?: Float32Array | number[];
 }
 
 /** Facets: a passage passes when each named facet has one of the values. */

@@ -68,6 +68,9 @@ pub enum Error {
     /// The embedding model cannot be used.
     #[error("the embedding model cannot be used: {0}")]
     Model(String),
+    /// The vector engine cannot be used; the text says what to do.
+    #[error("the vector engine cannot be used: {0}")]
+    VectorEngine(String),
     /// The index cannot be used; the text says what to do.
     #[error("the index cannot be used: {0}")]
     Index(#[from] IndexError),
@@ -164,6 +167,7 @@ impl Error {
             Self::Cancelled => "cancelled",
             Self::Busy => "busy",
             Self::Model(_) => "model",
+            Self::VectorEngine(_) => "vector_engine",
             Self::Index(error) => error.code(),
             Self::Storage(_) => "storage",
             Self::InvalidOption { .. } => "invalid_option",

@@ -49,6 +49,30 @@ pub trait IndexFiles {
     /// # Errors
     /// [`crate::Error::Network`] or [`crate::Error::Index`].
     async fn text_shard(&self, shard: u32) -> Result<Vec<u8>>;
+
+    /// The bytes of the shard `shard` of the postings, as the manifest names it. Only called where it names any.
+    ///
+    /// # Errors
+    /// [`crate::Error::Network`] or [`crate::Error::Index`].
+    async fn postings_shard(&self, shard: u32) -> Result<Vec<u8>> {
+        Err(crate::error::Error::Network { message: format!("this host has no postings {shard}") })
+    }
+
+    /// Sends `body` as a `POST` to a vector engine; gives the HTTP status and the body of the answer. Only called where
+    /// the index was told of an engine.
+    ///
+    /// # Errors
+    /// [`crate::Error::VectorEngine`] when there is no answer within `timeout_ms` milliseconds, or when this host reaches
+    /// no engine.
+    async fn ask_engine(
+        &self,
+        _url: &str,
+        _headers: &[(String, String)],
+        _body: &str,
+        _timeout_ms: u64,
+    ) -> Result<(u16, String)> {
+        Err(crate::error::Error::VectorEngine("this host cannot reach one".to_owned()))
+    }
 }
 
 /// The time.
@@ -57,6 +81,25 @@ pub trait Clock {
     fn now_ms(&self) -> u64;
     /// Monotonic milliseconds from an arbitrary start, for measuring.
     fn monotonic_ms(&self) -> f64;
+}
+
+/// Runs futures side by side and gives their outputs in order.
+pub async fn join_all<F: Future>(futures: impl IntoIterator<Item = F>) -> Vec<F::Output> {
+    let mut running: Vec<_> = futures.into_iter().map(|future| (Box::pin(future), None)).collect();
+    std::future::poll_fn(|context| {
+        let mut waits = false;
+        for (future, output) in &mut running {
+            if output.is_none() {
+                match future.as_mut().poll(context) {
+                    Poll::Ready(value) => *output = Some(value),
+                    Poll::Pending => waits = true,
+                }
+            }
+        }
+        if waits { Poll::Pending } else { Poll::Ready(()) }
+    })
+    .await;
+    running.into_iter().filter_map(|(_, output)| output).collect()
 }
 
 /// Tells a running turn to stop. Clones share one flag.
@@ -133,6 +176,27 @@ mod tests {
         fn wake(self: Arc<Self>) {
             self.0.fetch_add(1, Ordering::SeqCst);
         }
+    }
+
+    #[test]
+    fn futures_run_side_by_side_and_keep_their_order() {
+        let mut context = Context::from_waker(Waker::noop());
+        let polls = Cell::new(0);
+        // Each is ready after as many polls as its number says; one after the other they would take 6.
+        let futures = [3, 1, 2].map(|wanted| {
+            let (mut asked, polls) = (0, &polls);
+            std::future::poll_fn(move |_| {
+                asked += 1;
+                polls.set(polls.get() + 1);
+                if asked >= wanted { Poll::Ready(wanted) } else { Poll::Pending }
+            })
+        });
+        let mut all = pin!(join_all(futures));
+        assert!(all.as_mut().poll(&mut context).is_pending());
+        assert!(all.as_mut().poll(&mut context).is_pending());
+        assert_eq!(all.as_mut().poll(&mut context), Poll::Ready(vec![3, 1, 2]));
+        assert_eq!(polls.get(), 6);
+        assert_eq!(pin!(join_all(Vec::<std::future::Ready<u8>>::new())).poll(&mut context), Poll::Ready(vec![]));
     }
 
     #[test]

@@ -29,4 +29,5 @@ mod native {
     mod support;
     mod token_budget;
     mod typescript;
+    mod vector_engine;
 }

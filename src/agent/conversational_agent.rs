@@ -19,7 +19,8 @@ use crate::dialogue::dialogue_state::LastGeneration;
 use crate::error::{Error, Result};
 use crate::host::{ChatClient, Clock, EmbeddingModel, IndexFiles, StopSignal};
 use crate::retrieval::facets::{Filter, Preferences};
-use crate::retrieval::search_index::SearchIndex;
+use crate::retrieval::search_index::{SearchIndex, SearchRequest};
+use crate::retrieval::vector_engine::EngineAnswer;
 use crate::turn::{Mode, Turn};
 use crate::understanding::NoVocabulary;
 
@@ -61,8 +62,14 @@ pub struct ConversationalAgent<C, E, F, K> {
     pub(super) embeddings: RefCell<Vec<(String, Vec<f32>)>>,
     pub(super) filter: RefCell<Rc<dyn ContentFilter>>,
     pub(super) sink: RefCell<Option<Sink>>,
+    /// Until when the vector engine is not asked again, on the monotonic clock, because it could not be reached.
+    engine_rests_until: Cell<f64>,
     busy: Cell<bool>,
 }
+
+/// Time that a vector engine is left alone after it could not be reached, in milliseconds: a reader should not wait for it
+/// with every message.
+const ENGINE_REST_MS: f64 = 30_000.0;
 
 /// Marks the agent as busy until it is dropped, also when the turn's future is dropped in the middle.
 struct Busy<'a>(&'a Cell<bool>);
@@ -90,6 +97,7 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> ConversationalAg
             embeddings: RefCell::new(Vec::new()),
             filter: RefCell::new(filter),
             sink: RefCell::new(None),
+            engine_rests_until: Cell::new(f64::NEG_INFINITY),
             busy: Cell::new(false),
         })
     }
@@ -126,6 +134,24 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> ConversationalAg
     /// Gives the index to `change`, to add vectors or texts that arrived; `None` where there is no index yet.
     pub fn with_index<R>(&self, change: impl FnOnce(&mut SearchIndex) -> R) -> Option<R> {
         self.index.borrow_mut().as_mut().map(change)
+    }
+
+    /// Asks the vector engine what a search needs of it; `None` where the index names none, or the search asks nothing of
+    /// it. The answer belongs in [`SearchRequest::engine`].
+    ///
+    /// # Errors
+    /// [`Error::VectorEngine`] with what went wrong; the search then goes on with words.
+    pub async fn ask_engine(&self, request: &SearchRequest<'_>) -> Result<Option<EngineAnswer>> {
+        let call = self.index.borrow().as_ref().map_or(Ok(None), |index| index.engine_call(request))?;
+        let Some(call) = call else { return Ok(None) };
+        if self.hosts.clock.monotonic_ms() < self.engine_rests_until.get() {
+            return Err(Error::VectorEngine("it could not be reached a moment ago".to_owned()));
+        }
+        let asked = self.hosts.files.ask_engine(&call.url, &call.headers, &call.body, call.timeout_ms).await;
+        let (status, body) = asked.inspect_err(|_| {
+            self.engine_rests_until.set(self.hosts.clock.monotonic_ms() + ENGINE_REST_MS);
+        })?;
+        self.index.borrow().as_ref().map(|index| index.engine_answer(&call, status, &body)).transpose()
     }
 
     /// Which legs of the search are ready: hybrid from when the vectors and the model they were made with are there.

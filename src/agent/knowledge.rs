@@ -7,8 +7,8 @@ use super::run_turn::{IDLE_MODE, TurnRun};
 use super::turn_path::Question;
 use crate::dialogue::{FactKind, ReaderFact};
 use crate::error::Error;
-use crate::host::{ChatClient, Clock, EmbeddingModel, IndexFiles};
-use crate::index::reader::read_texts;
+use crate::host::{ChatClient, Clock, EmbeddingModel, IndexFiles, join_all};
+use crate::index::reader::{read_postings, read_texts};
 use crate::order;
 use crate::relevance::choices::{Choice, Choices, facet_choices, page_choices};
 use crate::relevance::context_relevance::{CosineRange, MESSAGES, Ties, context_relevance};
@@ -16,6 +16,7 @@ use crate::relevance::question_shape::QuestionShape;
 use crate::relevance::related_pages::{RelatedPage, related_pages};
 use crate::retrieval::analyzer::{Analyzer, fold};
 use crate::retrieval::search_index::{MOST_RESULTS, SearchIndex, SearchRequest, SearchResponse};
+use crate::retrieval::vector_engine::EngineAnswer;
 use crate::turn::{Language, Mode, Passage, Scores};
 
 /// Times that texts are fetched for one search; each may change which passages stand on top.
@@ -52,17 +53,27 @@ fn idf_of(index: &SearchIndex, term: &str) -> Option<f32> {
 
 /// Whether a model's embeddings can be searched in an index.
 pub(super) fn is_hybrid(index: &SearchIndex, model: Option<&str>) -> bool {
-    index.vectors().is_some() && model.is_some_and(|model| index.accepts_model(model).is_ok())
+    index.has_dense_leg() && model.is_some_and(|model| index.accepts_model(model).is_ok())
 }
 
 impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> TurnRun<'_, '_, C, E, F, K> {
     /// Searches, and fetches the texts that the best passages need.
     pub(super) async fn search(&mut self, query: &str, depth: usize) -> Findings {
-        let embedding = self.embedding(query).await;
+        self.fetch_postings(query).await;
+        let mut embedding = self.embedding(query).await;
+        let engine = match &embedding {
+            Some(embedding) => self.ask_engine(query, embedding).await,
+            None => Ok(None),
+        };
+        let engine = engine.unwrap_or_else(|error| {
+            self.warn_once(format!("{error}; lexical search goes on"));
+            embedding = None;
+            None
+        });
         let model = embedding.as_ref().and_then(|_| self.agent.hosts.embedding.model_id());
         let mut failed: Vec<u32> = Vec::new();
         for fetches in 0.. {
-            let Some(response) = self.search_once(query, embedding.as_deref(), depth) else {
+            let Some(response) = self.search_once(query, embedding.as_deref(), engine.as_ref(), depth) else {
                 return Findings::default();
             };
             let needed: Vec<u32> =
@@ -76,17 +87,25 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> TurnRun<'_, '_, 
                     in_vocabulary: response.in_vocabulary,
                 };
             }
-            for shard in needed {
-                if let Err(error) = self.fetch_texts(shard).await {
-                    self.trace.warnings.push(format!("the texts of shard {shard} are missing: {error}"));
-                    failed.push(shard);
-                }
-            }
+            failed.extend(self.fetch_texts(needed).await);
         }
         Findings::default()
     }
 
-    fn search_once(&mut self, query: &str, embedding: Option<&[f32]>, depth: usize) -> Option<SearchResponse> {
+    /// What the vector engine says about a question, where the index has one.
+    async fn ask_engine(&self, query: &str, embedding: &[f32]) -> crate::error::Result<Option<EngineAnswer>> {
+        let filter = self.filter.clone();
+        let request = SearchRequest { query, embedding: Some(embedding), filter, ..SearchRequest::default() };
+        self.stop.unless_stopped(self.agent.ask_engine(&request)).await.unwrap_or(Err(Error::Cancelled))
+    }
+
+    fn search_once(
+        &mut self,
+        query: &str,
+        embedding: Option<&[f32]>,
+        engine: Option<&EngineAnswer>,
+        depth: usize,
+    ) -> Option<SearchResponse> {
         let mut preferences = self.preferences.clone();
         {
             let session = self.agent.session.borrow();
@@ -102,6 +121,7 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> TurnRun<'_, '_, 
             top_k: depth.clamp(1, MOST_RESULTS),
             filter: self.filter.clone(),
             preferences,
+            engine,
             ..SearchRequest::default()
         };
         match index.as_ref()?.search(&request) {
@@ -131,12 +151,43 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> TurnRun<'_, '_, 
         shards
     }
 
-    async fn fetch_texts(&self, shard: u32) -> crate::error::Result<()> {
-        let fetch = self.agent.hosts.files.text_shard(shard);
-        let bytes = self.stop.unless_stopped(fetch).await.ok_or(Error::Cancelled)??;
-        let mut index = self.agent.index.borrow_mut();
-        let index = index.as_mut().ok_or_else(|| Error::Storage("the index is gone".to_owned()))?;
-        index.set_texts(shard, read_texts(&bytes)?)
+    /// Fetches texts, all at once; gives the shards that could not be had.
+    async fn fetch_texts(&mut self, shards: Vec<u32>) -> Vec<u32> {
+        let files = &self.agent.hosts.files;
+        let fetch = join_all(shards.iter().map(|shard| files.text_shard(*shard)));
+        let Some(fetched) = self.stop.unless_stopped(fetch).await else { return shards };
+        let mut failed = Vec::new();
+        for (shard, bytes) in shards.into_iter().zip(fetched) {
+            let put = bytes.and_then(|bytes| read_texts(&bytes)).and_then(|texts| {
+                let mut index = self.agent.index.borrow_mut();
+                let index = index.as_mut().ok_or_else(|| Error::Storage("the index is gone".to_owned()))?;
+                index.set_texts(shard, texts)
+            });
+            if let Err(error) = put {
+                self.trace.warnings.push(format!("the texts of shard {shard} are missing: {error}"));
+                failed.push(shard);
+            }
+        }
+        failed
+    }
+
+    /// Fetches the postings of the question's words, all at once.
+    async fn fetch_postings(&mut self, query: &str) {
+        let request = SearchRequest { query, ..SearchRequest::default() };
+        let missing =
+            self.agent.index.borrow().as_ref().map_or_else(Vec::new, |index| index.missing_postings(&request));
+        let files = &self.agent.hosts.files;
+        let fetch = join_all(missing.iter().map(|shard| files.postings_shard(*shard)));
+        let Some(fetched) = self.stop.unless_stopped(fetch).await else { return };
+        for (shard, bytes) in missing.into_iter().zip(fetched) {
+            let put = bytes.and_then(|bytes| read_postings(&bytes)).and_then(|bytes| {
+                let mut index = self.agent.index.borrow_mut();
+                index.as_mut().map_or(Ok(()), |index| index.set_postings(shard, bytes))
+            });
+            if let Err(error) = put {
+                self.warn_once(format!("the words of part {shard} of the index are missing: {error}"));
+            }
+        }
     }
 
     /// The embedding of a text, where the model is there and fits the index.
@@ -145,7 +196,9 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> TurnRun<'_, '_, 
         let (fits, knows) = {
             let index = self.agent.index.borrow();
             let index = index.as_ref()?;
-            index.vectors()?;
+            if !index.has_dense_leg() {
+                return None;
+            }
             (index.accepts_model(&model), index.model_knows(text))
         };
         if let Err(error) = fits {
@@ -191,11 +244,7 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> TurnRun<'_, '_, 
                 let index = self.agent.index.borrow();
                 index.as_ref().map(|index| page_shards(index, document, self.policy.top_k)).unwrap_or_default()
             };
-            for shard in shards {
-                if let Err(error) = self.fetch_texts(shard).await {
-                    self.trace.warnings.push(format!("the texts of shard {shard} are missing: {error}"));
-                }
-            }
+            self.fetch_texts(shards).await;
             let index = self.agent.index.borrow();
             findings.passages =
                 index.as_ref().map(|index| page_start(index, document, self.policy.top_k)).unwrap_or_default();

@@ -161,7 +161,7 @@ async fn sleep_until(deadline_ms: u64) {
 }
 
 /// The error with its causes, without the address: a query string may hold a key.
-fn describe(error: &reqwest::Error) -> String {
+pub(super) fn describe(error: &reqwest::Error) -> String {
     let kind = if error.is_connect() {
         "no connection"
     } else if error.is_body() || error.is_decode() {

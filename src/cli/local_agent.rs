@@ -7,6 +7,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
 
+use super::engine_client::{EngineClient, KEY_VARIABLE, key_from};
 use super::local_index::LocalIndex;
 use super::model_files::ModelFolders;
 use super::native_model::NativeModel;
@@ -15,13 +16,14 @@ use crate::chat::message::{ChatReply, ChatRequest};
 use crate::error::{Error, Result};
 use crate::host::{ChatClient, Clock, EmbeddingModel, IndexFiles, StopSignal};
 use crate::index::manifest::{FileEntry, join};
+use crate::retrieval::vector_engine::EngineConfig;
 
 /// The agent over a local index, with the endpoint `C`.
 pub type LocalAgent<C> = ConversationalAgent<C, MaybeModel<NativeModel>, LocalFiles, SystemClock>;
 
 /// Opens the index at `path` and makes an agent over it. `options` go before the options in the index's manifest. The
 /// model is loaded where the index has vectors and `models` is given; when it cannot be had, the agent searches by words
-/// and `warn` hears why.
+/// and `warn` hears why. The option `vectors` names a vector engine, as in a page; its key may come from the environment.
 ///
 /// # Errors
 /// [`Error::Index`] or [`Error::Input`] when the index cannot be read, [`Error::InvalidOption`].
@@ -32,8 +34,15 @@ pub fn open<C: ChatClient>(
     chat: Option<C>,
     warn: &mut dyn FnMut(String),
 ) -> Result<LocalAgent<C>> {
-    let local = LocalIndex::open(path)?;
-    let model = match models.filter(|_| local.index.vectors().is_some()).map(|folders| local.load_model(folders)) {
+    let mut local = LocalIndex::open(path)?;
+    let mut options = options.clone();
+    let vectors = options.as_object_mut().and_then(|options| options.remove("vectors"));
+    if let Some(vectors) = vectors.filter(|vectors| !vectors.is_null()) {
+        let mut engine = EngineConfig::from_json(vectors)?;
+        engine.api_key = engine.api_key.or_else(|| key_from(KEY_VARIABLE));
+        local.index.set_engine(Some(engine));
+    }
+    let model = match models.filter(|_| local.index.has_dense_leg()).map(|folders| local.load_model(folders)) {
         Some(Ok(model)) => Some(model),
         Some(Err(error)) => {
             warn(format!("searching by words only: {error}"));
@@ -41,7 +50,7 @@ pub fn open<C: ChatClient>(
         }
         None => None,
     };
-    let config = AgentConfig::from_layers(local.manifest.agent.as_ref(), options)?;
+    let config = AgentConfig::from_layers(local.manifest.agent.as_ref(), &options)?;
     let files = LocalFiles { folder: local.folder, texts: local.manifest.texts };
     let hosts = Hosts { chat, embedding: MaybeModel(model), files, clock: SystemClock::default() };
     let agent = ConversationalAgent::new(config, hosts)?;
@@ -77,6 +86,17 @@ impl IndexFiles for LocalFiles {
         let bytes = std::fs::read(&path)
             .map_err(|error| Error::Input { path: path.display().to_string(), reason: error.to_string() })?;
         join(std::slice::from_ref(entry), vec![bytes])
+    }
+
+    async fn ask_engine(
+        &self,
+        url: &str,
+        headers: &[(String, String)],
+        body: &str,
+        timeout_ms: u64,
+    ) -> Result<(u16, String)> {
+        let client = EngineClient::new(url)?;
+        client.send(reqwest::Method::POST, url, headers, Some(body.to_owned()), timeout_ms).await
     }
 }
 

@@ -4,13 +4,16 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::cli::engine_client::EngineClient;
 use crate::cli::model_files::{FoundModel, ModelFolders};
 use crate::cli::native_model::NativeModel;
+use crate::cli::terminal;
 use crate::error::{Error, Result};
 use crate::index::manifest::{FileEntry, MANIFEST_FILE, Manifest, join};
 use crate::index::reader::{self, Meta};
 use crate::retrieval::embedding_model::Kind;
 use crate::retrieval::search_index::{SearchIndex, SearchRequest, SearchResponse};
+use crate::retrieval::vector_engine::EngineAnswer;
 
 /// Rounds of "search, fetch the missing texts, search again": the second stage may bring up other hits each time.
 const MAX_ROUNDS: usize = 8;
@@ -39,6 +42,10 @@ impl LocalIndex {
         let manifest = Manifest::from_bytes(&read(&manifest_path)?)?;
         let core = reader::open_core(&joined(&folder, &manifest.core)?)?;
         let mut index = core.index;
+        for (shard, entry) in manifest.postings.iter().enumerate() {
+            let bytes = joined(&folder, std::slice::from_ref(entry))?;
+            index.set_postings(shard as u32, reader::read_postings(&bytes)?)?;
+        }
         if !manifest.vectors.is_empty() {
             index.set_vectors(reader::read_vectors(&joined(&folder, &manifest.vectors)?)?)?;
         }
@@ -106,6 +113,23 @@ impl LocalIndex {
         }
         Ok(response)
     }
+}
+
+/// Asks the vector engine of an index what a search needs of it; `None` where the index names none.
+///
+/// # Errors
+/// [`Error::VectorEngine`] with what went wrong.
+pub fn ask_engine(index: &SearchIndex, request: &SearchRequest<'_>) -> Result<Option<EngineAnswer>> {
+    let Some(call) = index.engine_call(request)? else { return Ok(None) };
+    let client = EngineClient::new(&call.url)?;
+    let (status, body) = terminal::block_on(client.send(
+        reqwest::Method::POST,
+        &call.url,
+        &call.headers,
+        Some(call.body.clone()),
+        call.timeout_ms,
+    ))??;
+    index.engine_answer(&call, status, &body).map(Some)
 }
 
 /// The embedding of a query by a native model.

@@ -12,6 +12,7 @@
 pub mod chat;
 pub mod chat_client;
 pub mod embed;
+pub mod engine_client;
 pub mod eval;
 pub mod eval_beir;
 pub mod eval_policy;
@@ -22,9 +23,11 @@ pub mod local_agent;
 pub mod local_index;
 pub mod model_files;
 pub mod native_model;
+pub mod push;
 pub mod query;
 pub mod questions;
 pub mod report;
+pub mod scale;
 pub mod serve;
 pub mod terminal;
 
@@ -55,6 +58,11 @@ enum Command {
     Query(query::Args),
     /// Talks with the agent in the terminal.
     Chat(chat::Args),
+    /// Fills a collection of a vector engine from an index, for pages whose vectors are too many to load.
+    Push(push::Args),
+    /// Makes a larger index from a real one, to measure how things grow.
+    #[command(hide = true)]
+    Scale(scale::Args),
     /// Serves a folder of static files and Markdown, with a proxy to an endpoint.
     Serve(serve::Args),
     /// Turns exported logs into a report for the authors of the documentation.
@@ -81,6 +89,8 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Eval(args) => eval::run(&args),
         Command::Query(args) => query::run(&args),
         Command::Chat(args) => chat::run(&args),
+        Command::Push(args) => push::run(&args),
+        Command::Scale(args) => scale::run(&args),
         Command::Serve(args) => serve::run(&args),
         Command::Report(args) => report::run(&args),
     }

@@ -5,12 +5,14 @@ use std::process::ExitCode;
 
 use serde_json::{Map, Value, json};
 
-use crate::cli::local_index::{LocalIndex, embed_query};
+use crate::cli::engine_client::{KEY_VARIABLE, key_from};
+use crate::cli::local_index::{LocalIndex, ask_engine, embed_query};
 use crate::cli::model_files::ModelFolders;
 use crate::cli::terminal;
 use crate::error::{Error, Result};
 use crate::retrieval::facets::Filter;
 use crate::retrieval::search_index::{SearchRequest, SearchResponse};
+use crate::retrieval::vector_engine::EngineConfig;
 use crate::turn::{Mode, Passage};
 
 /// Arguments of `docent query`.
@@ -32,6 +34,12 @@ pub struct Args {
     /// Limit to pages with this facet, such as version=3, language=zh, section=guide, tags=python; may be repeated.
     #[arg(long, value_name = "FACET=VALUE")]
     pub filter: Vec<String>,
+    /// Take the vectors from Qdrant at this address; its key comes from DOCENT_VECTORS_KEY alone.
+    #[arg(long, value_name = "URL", requires = "collection")]
+    pub engine: Option<String>,
+    /// The collection that `docent push` filled.
+    #[arg(long, value_name = "NAME", requires = "engine")]
+    pub collection: Option<String>,
     /// Folder in which models are looked for first; also DOCENT_MODELS.
     #[arg(long, value_name = "DIR")]
     pub models_dir: Option<PathBuf>,
@@ -55,13 +63,18 @@ pub enum ModeArg {
 pub fn run(args: &Args) -> Result<ExitCode> {
     let filter = parse_filter(&args.filter)?;
     let mut index = LocalIndex::open(&args.index)?;
+    if let (Some(url), Some(collection)) = (&args.engine, &args.collection) {
+        let options =
+            json!({ "engine": "qdrant", "url": url, "collection": collection, "apiKey": key_from(KEY_VARIABLE) });
+        index.index.set_engine(Some(EngineConfig::from_json(options)?));
+    }
     let mut warnings = Vec::new();
     let model = match args.mode {
         Some(ModeArg::Lexical) => None,
         Some(ModeArg::Dense | ModeArg::Hybrid) => {
             Some(index.load_model(&ModelFolders::new(args.models_dir.as_deref()))?)
         }
-        None if index.index.vectors().is_none() => None,
+        None if !index.index.has_dense_leg() => None,
         None => match index.load_model(&ModelFolders::new(args.models_dir.as_deref())) {
             Ok(model) => Some(model),
             Err(error) => {
@@ -84,6 +97,15 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         filter,
         ..SearchRequest::default()
     };
+    let engine = ask_engine(&index.index, &request).or_else(|error| match args.mode {
+        Some(ModeArg::Dense | ModeArg::Hybrid) => Err(error),
+        _ => {
+            warnings.push(format!("{error}; searching by words only"));
+            Ok(None)
+        }
+    })?;
+    let embedding = request.embedding.filter(|_| index.index.engine().is_none() || engine.is_some());
+    let request = SearchRequest { engine: engine.as_ref(), embedding, ..request };
     let mut response = index.search(&request)?;
     response.warnings.splice(0..0, warnings);
     if args.json {

@@ -24,18 +24,22 @@ use crate::index::manifest::{FileEntry, MANIFEST_FILE, MAX_FILE_BYTES, Manifest}
 use crate::index::reader::{self, Meta};
 use crate::index::sources::{Corpus, Skipped};
 use crate::retrieval::analyzer::WordList;
-use crate::retrieval::document::Chunk;
+use crate::retrieval::document::{Chunk, Document};
 use crate::retrieval::facets::Filter;
 use crate::retrieval::index_builder;
 use crate::retrieval::model_manifest::ModelInfo;
 use crate::retrieval::search_index::ModelInfo as IndexModel;
 use crate::retrieval::synonyms::Synonyms;
+use crate::retrieval::vector_engine::EngineConfig;
+use crate::retrieval::vector_index::VectorIndex;
 use crate::turn::{Language, TokenCounter};
 
-/// Raw bytes of text in a shard, near enough: small enough to be fetched for one answer, large enough to compress well.
-const SHARD_BYTES: usize = 64 << 10;
-/// A shard that is this full ends with its page, so that a page's chunks arrive together.
-const SHARD_FULL: usize = SHARD_BYTES * 3 / 4;
+/// Raw bytes of text in a shard at least, near enough: an answer quotes passages of several shards, and loads them whole.
+const LEAST_SHARD_BYTES: usize = 16 << 10;
+/// Raw bytes of text in a shard at most, near enough.
+const LARGEST_SHARD_BYTES: usize = 64 << 10;
+/// Shards that the texts are cut into at most, unless that makes them too large: the manifest names every one.
+const MOST_SHARDS: usize = 1024;
 /// Texts that are embedded between two writes of the cache: what a stopped run loses.
 const EMBED_BATCH: usize = 256;
 /// Times that a Chinese word must occur to get into the word list. Jieba's new words are guesses where they occur once.
@@ -233,44 +237,91 @@ pub fn build(
             summary.embedded = computed;
             summary.cached = chunked.chunks.len() - computed;
             summary.model = Some(model.info().id.clone());
-            Some((model.info(), vectors))
+            progress(Stage::Writing, 0, 3);
+            Some(index_builder::build_vectors(&model.info().id, &vectors)?)
         }
         None => None,
     };
-    progress(Stage::Writing, 0, 3);
     let info = options.model.map(|model| model.info().clone());
-    let meta = meta_of(&corpus, &chunked, info.clone(), options.built)?;
-    let starts = shard_starts(&chunked.chunks);
+    let meta = meta_of(&corpus, &chunked, info, options.built)?;
+    let assembly = Assembly {
+        meta,
+        documents: corpus.pages.into_iter().map(|page| page.document).collect(),
+        chunks: chunked.chunks,
+        vectors,
+        synonyms: Synonyms::new(corpus.config.synonyms),
+        engine: corpus.config.vectors,
+    };
+    let (files, manifest) = assemble(assembly, options.model_url, options.agent, progress)?;
+    let manifest_bytes =
+        files.iter().find(|(path, _)| path == MANIFEST_FILE).map_or(0, |(_, bytes)| bytes.len() as u64);
+    summary.first_bytes = manifest_bytes + manifest.core.iter().map(|part| part.bytes).sum::<u64>();
+    summary.bytes = files.iter().map(|(_, bytes)| bytes.len() as u64).sum();
+    Ok(Built { files, manifest, summary })
+}
+
+/// What the files of an index are made from, when chunks and vectors are there.
+pub struct Assembly {
+    /// What the index says about itself.
+    pub meta: Meta,
+    /// The pages.
+    pub documents: Vec<Document>,
+    /// The chunks with their texts, page by page.
+    pub chunks: Vec<Chunk>,
+    /// The dense leg, one vector a chunk by the model that [`Meta::model`] names.
+    pub vectors: Option<VectorIndex>,
+    /// The site's synonyms.
+    pub synonyms: Synonyms,
+    /// The vector engine that pages ask.
+    pub engine: Option<EngineConfig>,
+}
+
+/// Makes the files of an index; the manifest, which names the others, comes last.
+///
+/// # Errors
+/// [`Error::Model`] when the vectors do not fit the chunks, [`Error::Index`] when a file cannot be written.
+pub fn assemble(
+    assembly: Assembly,
+    model_url: Option<&str>,
+    agent: Option<&serde_json::Value>,
+    progress: Progress<'_>,
+) -> Result<(Vec<(String, Vec<u8>)>, Manifest)> {
+    let Assembly { meta, documents, chunks, vectors, synonyms, engine } = assembly;
+    if vectors.as_ref().is_some_and(|vectors| vectors.len() != chunks.len() || meta.model.is_none()) {
+        return Err(Error::Model("there must be one vector a chunk, and a model that made them".to_owned()));
+    }
+    let info = meta.model.clone();
+    let starts = shard_starts(&chunks);
     let mut files = Files::default();
     let texts: Vec<Vec<u8>> = starts
         .par_windows(2)
         .map(|range| {
-            let chunks = &chunked.chunks[range[0] as usize..range[1] as usize];
+            let chunks = &chunks[range[0] as usize..range[1] as usize];
             reader::write_texts(&chunks.iter().map(|chunk| chunk.text.as_str()).collect::<Vec<_>>())
         })
         .collect::<Result<_>>()?;
     let texts: Vec<FileEntry> = texts.into_iter().map(|bytes| files.add("texts/", bytes)).collect();
     let words = WordList::from_texts(
-        corpus.pages.iter().map(|page| page.document.title.as_str()).chain(
-            chunked.chunks.iter().flat_map(|c| c.heading_path.iter().map(String::as_str).chain([c.text.as_str()])),
-        ),
+        documents
+            .iter()
+            .map(|document| document.title.as_str())
+            .chain(chunks.iter().flat_map(|c| c.heading_path.iter().map(String::as_str).chain([c.text.as_str()]))),
         LEAST_WORD_COUNT,
     );
     let parts = index_builder::build(index_builder::Corpus {
-        documents: corpus.pages.into_iter().map(|page| page.document).collect(),
-        chunks: chunked.chunks,
+        documents,
+        chunks,
         words,
-        synonyms: Synonyms::new(corpus.config.synonyms),
+        synonyms,
         default_filter: meta.default_filter.clone(),
         model: info.as_ref().map(IndexModel::from),
     })?;
     progress(Stage::Writing, 1, 3);
-    let core = files.add_in_parts("core-", reader::write_core(&meta, &parts, &starts)?);
+    let core = reader::write_core(&meta, &parts, &starts)?;
+    let postings = core.postings.into_iter().map(|bytes| files.add("postings/", bytes)).collect();
+    let core = files.add_in_parts("core-", core.core);
     let vectors = match vectors {
-        Some((info, vectors)) => {
-            let index = index_builder::build_vectors(&info.id, &vectors)?;
-            files.add_in_parts("vectors-", reader::write_vectors(&index)?)
-        }
+        Some(index) => files.add_in_parts("vectors-", reader::write_vectors(&index)?),
         None => Vec::new(),
     };
     progress(Stage::Writing, 2, 3);
@@ -283,17 +334,16 @@ pub fn build(
         chunks: meta.chunks,
         core,
         vectors,
+        postings,
         texts,
         model: info,
-        model_url: options.model_url.map(str::to_owned),
-        agent: options.agent.cloned(),
+        model_url: model_url.map(str::to_owned),
+        engine,
+        agent: agent.cloned(),
     };
-    let manifest_bytes = manifest.to_bytes()?;
-    summary.first_bytes = manifest_bytes.len() as u64 + manifest.core.iter().map(|part| part.bytes).sum::<u64>();
-    files.files.push((MANIFEST_FILE.to_owned(), manifest_bytes));
-    summary.bytes = files.files.iter().map(|(_, bytes)| bytes.len() as u64).sum();
+    files.files.push((MANIFEST_FILE.to_owned(), manifest.to_bytes()?));
     progress(Stage::Writing, 3, 3);
-    Ok(Built { files: files.files, manifest, summary })
+    Ok((files.files, manifest))
 }
 
 fn nothing_found(skipped: &[Skipped]) -> String {
@@ -337,14 +387,17 @@ fn meta_of(corpus: &Corpus, chunked: &Chunked, model: Option<ModelInfo>, built: 
     })
 }
 
-/// First chunk of each text shard and, last, the number of chunks.
+/// First chunk of each text shard and, last, the number of chunks. A shard that is three quarters full ends with its page,
+/// so that a page's chunks arrive together.
 fn shard_starts(chunks: &[Chunk]) -> Vec<u32> {
+    let total: usize = chunks.iter().map(|chunk| chunk.text.len()).sum();
+    let full = (total / MOST_SHARDS).clamp(LEAST_SHARD_BYTES, LARGEST_SHARD_BYTES);
     let mut starts = vec![0];
     let mut size = 0;
     for (at, pair) in chunks.windows(2).enumerate() {
         size += pair[0].text.len();
         let ends_page = pair[0].document != pair[1].document;
-        if size + pair[1].text.len() > SHARD_BYTES || (ends_page && size >= SHARD_FULL) {
+        if size + pair[1].text.len() > full || (ends_page && size >= full / 4 * 3) {
             starts.push(at as u32 + 1);
             size = 0;
         }
@@ -388,13 +441,23 @@ impl Files {
 /// # Errors
 /// [`Error::Input`] with the path that cannot be written.
 pub fn write_files(built: &Built, out: &Path) -> Result<()> {
+    write_folder(&built.files, out)
+}
+
+/// [`write_files`] for files that [`assemble`] made.
+///
+/// # Errors
+/// [`Error::Input`] with the path that cannot be written.
+pub fn write_folder(files: &[(String, Vec<u8>)], out: &Path) -> Result<()> {
     let failed = |path: &Path, error: &std::io::Error| Error::Input {
         path: path.display().to_string(),
         reason: format!("cannot be written: {error}"),
     };
     let before = std::fs::read(out.join(MANIFEST_FILE)).ok().and_then(|bytes| Manifest::from_bytes(&bytes).ok());
-    std::fs::create_dir_all(out.join("texts")).map_err(|error| failed(out, &error))?;
-    for (path, bytes) in &built.files {
+    for folder in ["postings", "texts"] {
+        std::fs::create_dir_all(out.join(folder)).map_err(|error| failed(out, &error))?;
+    }
+    for (path, bytes) in files {
         let target = out.join(path);
         // A file of this name has this content, unless a disk or a person damaged it.
         if path != MANIFEST_FILE && std::fs::read(&target).is_ok_and(|found| found == *bytes) {
@@ -405,8 +468,8 @@ pub fn write_files(built: &Built, out: &Path) -> Result<()> {
         std::fs::rename(&temporary, &target).map_err(|error| failed(&target, &error))?;
     }
     if let Some(before) = before {
-        for entry in before.core.iter().chain(&before.vectors).chain(&before.texts) {
-            if !built.files.iter().any(|(path, _)| *path == entry.path) {
+        for entry in before.core.iter().chain(&before.vectors).chain(&before.postings).chain(&before.texts) {
+            if !files.iter().any(|(path, _)| *path == entry.path) {
                 let _ = std::fs::remove_file(out.join(&entry.path));
             }
         }
@@ -456,7 +519,7 @@ mod tests {
         assert!(starts.windows(2).all(|range| range[0] < range[1]));
         for range in starts.windows(2) {
             let size: usize = chunks[range[0] as usize..range[1] as usize].iter().map(|c| c.text.len()).sum();
-            assert!(size <= SHARD_BYTES, "{size}");
+            assert!(size <= LEAST_SHARD_BYTES, "{size}");
         }
         assert!(starts.contains(&8), "{starts:?}");
         assert_eq!(shard_starts(&[chunk(0, 200_000)]), [0, 1]);

@@ -9,7 +9,7 @@
 //! |---|---|---|
 //! | 0 | 8 | magic `\x89DOCENT\n` (the first byte is no ASCII and no UTF-8, the last one shows a newline conversion) |
 //! | 8 | 4 | format version |
-//! | 12 | 4 | kind of the file: `core`, `vect` or `text` |
+//! | 12 | 4 | kind of the file: `core`, `vect`, `post` or `text` |
 //! | 16 | 8 | length of the whole file |
 //! | 24 | 8 | XXH3-64 of the whole file without these 8 bytes |
 //! | 32 | 4 | number of sections |
@@ -31,7 +31,7 @@ use crate::error::IndexError;
 /// First bytes of every index file.
 pub const MAGIC: [u8; 8] = *b"\x89DOCENT\n";
 /// Version that this build writes and reads. A reader reads its own version only: an index is cheap to build again.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Bytes before the section table.
 const HEADER: usize = 40;
@@ -58,6 +58,8 @@ pub enum Kind {
     Core,
     /// Vectors and their graph.
     Vectors,
+    /// The postings of a run of terms.
+    Postings,
     /// The texts of a run of chunks.
     Texts,
 }
@@ -67,6 +69,7 @@ impl Kind {
         match self {
             Self::Core => *b"core",
             Self::Vectors => *b"vect",
+            Self::Postings => *b"post",
             Self::Texts => *b"text",
         }
     }
@@ -77,6 +80,7 @@ impl Kind {
         match self {
             Self::Core => "core",
             Self::Vectors => "vectors",
+            Self::Postings => "postings",
             Self::Texts => "texts",
         }
     }
@@ -427,8 +431,8 @@ mod tests {
 
     #[test]
     fn other_versions_are_refused_with_both_numbers() {
-        let error = Container::open(&with(8, &2u32.to_le_bytes()), Kind::Core).unwrap_err();
-        assert_eq!(error, IndexError::Version { found: 2, supported: VERSION });
+        let error = Container::open(&with(8, &99u32.to_le_bytes()), Kind::Core).unwrap_err();
+        assert_eq!(error, IndexError::Version { found: 99, supported: VERSION });
     }
 
     #[test]

@@ -11,6 +11,7 @@ use crate::error::{Error, IndexError, Result};
 use crate::index::format::{VERSION, name_what_it_is, stated_hash};
 use crate::json;
 use crate::retrieval::model_manifest::ModelInfo;
+use crate::retrieval::vector_engine::EngineConfig;
 use crate::turn::Language;
 
 /// The name of the manifest in the folder of an index.
@@ -42,6 +43,9 @@ pub struct Manifest {
     /// The parts of the vectors file, in order; empty in an index without embeddings.
     #[serde(default)]
     pub vectors: Vec<FileEntry>,
+    /// The shards of the postings, fetched when a query holds their words; empty where they stand in the core.
+    #[serde(default)]
+    pub postings: Vec<FileEntry>,
     /// The shards of the texts, fetched when a hit needs them.
     pub texts: Vec<FileEntry>,
     /// The model that the vectors were made with; its paths are relative to `modelUrl`.
@@ -51,6 +55,9 @@ pub struct Manifest {
     /// elsewhere and the page is told by its own option.
     #[serde(default)]
     pub model_url: Option<String>,
+    /// The vector engine that pages ask instead of loading the vectors, without a key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engine: Option<EngineConfig>,
     /// Options of the agent that the site's file gives; what the page says itself goes before them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<serde_json::Value>,
@@ -129,11 +136,14 @@ impl Manifest {
                 return Err(damaged(format!("the manifest states {joined} bytes, at most {MAX_JOINED_BYTES} can be")));
             }
         }
-        for file in self.core.iter().chain(&self.vectors).chain(&self.texts) {
+        for file in self.core.iter().chain(&self.vectors).chain(&self.postings).chain(&self.texts) {
             file.check()?;
         }
         if let Some(model) = &self.model {
             model.check()?;
+        }
+        if let Some(engine) = &self.engine {
+            engine.check()?;
         }
         Ok(())
     }
@@ -239,9 +249,11 @@ mod tests {
             chunks: 7,
             core: vec![entry("core-0123456789abcdef.bin")],
             vectors: vec![],
+            postings: vec![entry("postings/0123456789abcdef.bin")],
             texts: vec![entry("texts/0123456789abcdef.bin")],
             model: None,
             model_url: None,
+            engine: None,
             agent: None,
         }
     }
@@ -273,7 +285,8 @@ mod tests {
             (b"[1, 2]", "index_not_an_index", "JSON"),
             (b"\x89DOCENT\n\x01\0\0\0", "index_not_an_index", "one file of an index"),
             (b"{\"docent\": 99}", "index_version", "99"),
-            (b"{\"docent\": 1}", "index_damaged", "cannot be read"),
+            (b"{\"docent\": 1}", "index_version", "format version 1"),
+            (b"{\"docent\": 2}", "index_damaged", "cannot be read"),
             (b"{\"docent\": -1}", "index_damaged", "cannot be read"),
         ] {
             let error = Manifest::from_bytes(bytes).unwrap_err();

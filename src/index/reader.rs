@@ -36,6 +36,8 @@ const WORDS: [u8; 4] = *b"WORD";
 const SYNONYMS: [u8; 4] = *b"SYNO";
 /// Tag of the section with the vectors and their graph.
 const VECTORS: [u8; 4] = *b"VECT";
+/// Tag of the section with a shard of the postings.
+const POSTINGS: [u8; 4] = *b"POST";
 /// Tag of the section with the texts of a shard.
 const TEXTS: [u8; 4] = *b"TEXT";
 
@@ -128,11 +130,30 @@ pub fn read_texts(bytes: &[u8]) -> Result<Vec<String>> {
     tables::texts_from_bytes(&file.section(TEXTS)?)
 }
 
-/// Writes a core file. `starts` names the first chunk of each text shard and, last, the number of chunks.
+/// Reads a shard of postings, for [`SearchIndex::set_postings`].
+///
+/// # Errors
+/// [`IndexError`], see [`Container::open`].
+pub fn read_postings(bytes: &[u8]) -> Result<Vec<u8>> {
+    let file = Container::open(bytes, Kind::Postings)?;
+    Ok(file.section(POSTINGS)?.into_owned())
+}
+
+/// A core file, and the shards of the postings that belong to it; none where they stand in the core.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CoreFiles {
+    /// The core.
+    pub core: Vec<u8>,
+    /// The shards.
+    pub postings: Vec<Vec<u8>>,
+}
+
+/// Writes a core file and its postings. `starts` names the first chunk of each text shard and, last, the number of chunks.
 ///
 /// # Errors
 /// [`IndexError::Damaged`] when the metadata cannot be written.
-pub fn write_core(meta: &Meta, parts: &IndexParts, starts: &[u32]) -> Result<Vec<u8>> {
+pub fn write_core(meta: &Meta, parts: &IndexParts, starts: &[u32]) -> Result<CoreFiles> {
+    let lexical = parts.lexical.to_parts();
     let meta = serde_json::to_vec(meta).map_err(|error| IndexError::Damaged(error.to_string()))?;
     let section = |tag, bytes| Section { tag, bytes };
     let mut sections = vec![
@@ -140,7 +161,7 @@ pub fn write_core(meta: &Meta, parts: &IndexParts, starts: &[u32]) -> Result<Vec
         section(DOCUMENTS, tables::documents_to_bytes(&parts.documents)),
         section(CHUNKS, tables::chunks_to_bytes(&parts.chunks, parts.documents.len())),
         section(SHARDS, tables::shard_starts_to_bytes(starts)),
-        section(LEXICAL, parts.lexical.to_bytes()),
+        section(LEXICAL, lexical.core),
     ];
     if !parts.analyzer.words().is_empty() {
         sections.push(section(WORDS, parts.analyzer.words().to_bytes()));
@@ -148,7 +169,10 @@ pub fn write_core(meta: &Meta, parts: &IndexParts, starts: &[u32]) -> Result<Vec
     if !parts.synonyms.groups().is_empty() {
         sections.push(section(SYNONYMS, parts.synonyms.to_bytes()));
     }
-    Ok(write(Kind::Core, &sections)?)
+    let core = write(Kind::Core, &sections)?;
+    let shard = |bytes| write(Kind::Postings, &[section(POSTINGS, bytes)]);
+    let postings = lexical.postings.into_iter().map(shard).collect::<std::result::Result<_, _>>()?;
+    Ok(CoreFiles { core, postings })
 }
 
 /// Writes a vectors file.
@@ -206,7 +230,7 @@ mod tests {
 
     fn core() -> Vec<u8> {
         let meta = Meta { generator: "docent test".into(), documents: 3, chunks: 3, ..Meta::default() };
-        write_core(&meta, &parts(), &[0, 2, 3]).unwrap()
+        write_core(&meta, &parts(), &[0, 2, 3]).unwrap().core
     }
 
     fn vectors() -> Vec<u8> {

@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::index::address::UrlSuffix;
 use crate::index::sources::anchors::AnchorStyle;
 use crate::retrieval::document::Document;
+use crate::retrieval::vector_engine::EngineConfig;
 
 /// Names under which the file is looked for, the first that exists is read.
 pub const FILES: &[&str] = &["docent.toml", "docent.yml", "docent.yaml"];
@@ -32,6 +33,8 @@ pub struct SiteConfig {
     pub contact: Option<Value>,
     /// Options of the agent, in camel case as the page would give them.
     pub agent: Option<Value>,
+    /// The vector engine that pages ask instead of loading the vectors; without a key, which would stand in a public file.
+    pub vectors: Option<EngineConfig>,
     /// Globs of the pages to read; all when empty.
     pub include: Vec<String>,
     /// Globs of the pages to leave out.
@@ -89,6 +92,14 @@ impl SiteConfig {
                 return Err(refuse(format!(
                     "default_filter: `{name}` is no facet; version, language, section and tags are"
                 )));
+            }
+        }
+        if let Some(engine) = &config.vectors {
+            engine.check().map_err(|error| refuse(error.to_string()))?;
+            if engine.api_key.is_some() {
+                return Err(refuse(
+                    "vectors.apiKey: the manifest is public; give the key in the page, if at all".to_owned(),
+                ));
             }
         }
         for group in &config.synonyms {

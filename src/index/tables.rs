@@ -90,6 +90,9 @@ pub fn chunks_to_bytes(chunks: &[Chunk], documents: usize) -> Vec<u8> {
             match &chunk.anchor {
                 None => out.push(0),
                 Some(_) if chunk.anchor == before.anchor => out.push(1),
+                Some(anchor) if chunk.heading_path.last().is_some_and(|heading| slug(heading) == *anchor) => {
+                    out.push(3)
+                }
                 Some(anchor) => {
                     out.push(2);
                     put_bytes(&mut out, anchor.as_bytes());
@@ -124,6 +127,7 @@ pub fn chunks_from_bytes(bytes: &[u8], documents: usize) -> Result<Vec<Chunk>> {
                 0 => None,
                 1 if anchor.is_some() => anchor,
                 2 => Some(reader.text()?.to_owned()),
+                3 => Some(slug(heading_path.last().ok_or_else(|| reader.damaged())?)),
                 _ => return Err(reader.damaged()),
             };
             chunks.push(Chunk {
@@ -137,6 +141,17 @@ pub fn chunks_from_bytes(bytes: &[u8], documents: usize) -> Result<Vec<Chunk>> {
     }
     reader.finish()?;
     Ok(chunks)
+}
+
+/// The anchor that most generators make of a heading: lower case, spaces as hyphens, punctuation dropped. Anchors that are
+/// made otherwise are stored as they are.
+fn slug(heading: &str) -> String {
+    let kept = heading.chars().filter_map(|c| match c {
+        ' ' => Some('-'),
+        c if c.is_alphanumeric() || matches!(c, '-' | '_') => Some(c),
+        _ => None,
+    });
+    kept.flat_map(char::to_lowercase).collect()
 }
 
 /// The first chunk of each text shard and, last, the number of chunks, as bytes.
@@ -263,6 +278,8 @@ mod tests {
             chunk(0, 2, &["Install", "Linux"], Some("linux")),
             chunk(0, 3, &["Install"], Some("install")),
             chunk(2, 0, &["安装"], Some("安装")),
+            chunk(2, 1, &["Use `v-model` twice"], Some("use-v-model-twice")),
+            chunk(2, 2, &["Use it"], Some("use-it-1")),
         ]
     }
 

@@ -98,6 +98,14 @@ impl<'a> ByteReader<'a> {
         self.take(length)
     }
 
+    /// The bytes up to the next zero, which is taken too.
+    pub(crate) fn until_zero(&mut self) -> Result<&'a [u8]> {
+        let length = self.rest.iter().position(|byte| *byte == 0).ok_or_else(|| self.damaged())?;
+        let taken = self.take(length)?;
+        self.rest = &self.rest[1..];
+        Ok(taken)
+    }
+
     /// UTF-8 text written by [`put_bytes`].
     pub(crate) fn text(&mut self) -> Result<&'a str> {
         std::str::from_utf8(self.bytes()?).map_err(|_| self.damaged())

@@ -120,9 +120,24 @@ impl Preferences {
 
 /// Whether `wanted` names `version` or a line of versions that it belongs to: `2` and `v2.4` name `2.4.1`.
 fn same_version(wanted: &str, version: &str) -> bool {
-    let bare = |text: &str| text.trim().trim_start_matches(['v', 'V']).trim_end_matches(".x").to_owned();
-    let (wanted, version) = (bare(wanted), bare(version));
-    version == wanted || version.strip_prefix(&wanted).is_some_and(|rest| rest.starts_with('.'))
+    let (wanted, version) = (bare_version(wanted), bare_version(version));
+    version == wanted || version.strip_prefix(wanted).is_some_and(|rest| rest.starts_with('.'))
+}
+
+fn bare_version(version: &str) -> &str {
+    version.trim().trim_start_matches(['v', 'V']).trim_end_matches(".x")
+}
+
+/// A version and the lines that it belongs to, the version itself first: `2.4.1`, `2.4`, `2` for `v2.4.1`. A page of a
+/// version passes a filter exactly when the filter's version, made bare, is one of its lines.
+#[must_use]
+pub fn version_lines(version: &str) -> Vec<String> {
+    let bare = bare_version(version);
+    let above = bare.match_indices('.').map(|(at, _)| bare[..at].to_owned());
+    let mut lines: Vec<String> = above.collect();
+    lines.push(bare.to_owned());
+    lines.reverse();
+    lines
 }
 
 fn covers(wanted: &str, tag: &str) -> bool {
@@ -199,6 +214,16 @@ mod tests {
             assert!(!filter(json).accepts(&page()), "{json}");
         }
         assert!(serde_json::from_str::<Filter>(r#"{"verison":"2"}"#).is_err());
+    }
+
+    #[test]
+    fn the_lines_of_a_version_are_what_a_filter_may_name() {
+        for version in ["2.4.1", "v2.4.x", "3", "2.4.1-beta", "latest"] {
+            for wanted in ["2", "2.4", "v2.4.x", "2.4.1", "24", "3", "3.1", "latest", "late"] {
+                let by_lines = version_lines(version).contains(&version_lines(wanted)[0]);
+                assert_eq!(by_lines, same_version(wanted, version), "{wanted} {version}");
+            }
+        }
     }
 
     #[test]

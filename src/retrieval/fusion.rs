@@ -5,7 +5,7 @@
 //! **Invariant:** the fused score depends on the query and the candidate alone, not on which other candidates there are,
 //! except through [`QueryScale`], which is measured on the whole index.
 
-use crate::retrieval::vector_index::Background;
+use crate::retrieval::dense_leg::Background;
 use crate::retrieval::weights::FusionWeights;
 
 /// What the scores of one query are measured against.

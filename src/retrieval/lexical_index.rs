@@ -18,6 +18,7 @@ use crate::retrieval::answer_form::gives_verdict;
 use crate::retrieval::codec::{ByteReader, damaged, put_bytes, put_varint};
 use crate::retrieval::document::{Chunk, Document};
 use crate::retrieval::lexical_query::LexicalQuery;
+use crate::retrieval::postings::{Postings, cut};
 use crate::retrieval::term_dictionary::TermDictionary;
 use crate::retrieval::weights::LexicalWeights;
 
@@ -29,7 +30,7 @@ const LENGTH_STEPS: f32 = 16.0;
 pub struct LexicalIndex {
     terms: TermDictionary,
     entries: Vec<Entry>,
-    postings: Vec<u8>,
+    postings: Postings,
     /// First chunk of each page, and the number of chunks at the end.
     page_starts: Vec<u32>,
     /// Terms in each page's title, at most 255.
@@ -48,7 +49,16 @@ struct Averages {
     body: f32,
 }
 
-/// Where a term's postings stand, and how many chunks hold it in any field.
+/// An index in parts, for [`LexicalIndex::to_parts`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LexicalFiles {
+    /// What [`LexicalIndex::from_bytes`] reads.
+    pub core: Vec<u8>,
+    /// The shards of the postings, for [`LexicalIndex::insert_postings`]; none where they stand in the core.
+    pub postings: Vec<Vec<u8>>,
+}
+
+/// Where a term's postings stand in their shard, and how many chunks hold it in any field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Entry {
     start: u32,
@@ -142,16 +152,18 @@ impl LexicalIndex {
         let mut sorted: Vec<(String, PostingsBuilder)> = builders.into_iter().collect();
         order::sort_by(&mut sorted, |a, b| a.0.cmp(&b.0));
         index.terms = TermDictionary::from_sorted(sorted.iter().map(|(term, _)| term.as_str()));
+        let mut postings = Vec::new();
         for (_, builder) in &sorted {
-            let start = index.postings.len() as u32;
-            write_postings(builder, &mut index.postings);
+            let start = postings.len() as u32;
+            write_postings(builder, &mut postings);
             let in_pages: u32 = builder.pages.keys().map(|page| index.chunks_of(*page).len() as u32).sum();
             let elsewhere = builder.chunks.iter().filter(|(chunk, ..)| {
                 !builder.pages.contains_key(&chunks.get(*chunk as usize).map_or(u32::MAX, |chunk| chunk.document))
             });
             let chunks = in_pages + elsewhere.count() as u32;
-            index.entries.push(Entry { start, end: index.postings.len() as u32, chunks });
+            index.entries.push(Entry { start, end: postings.len() as u32, chunks });
         }
+        index.postings = Postings::whole(postings);
         index.measure();
         Ok(index)
     }
@@ -191,7 +203,39 @@ impl LexicalIndex {
         }
     }
 
-    /// Scores every chunk. Costs time in proportion to the postings of the query's terms.
+    /// Number of shards that the postings come in.
+    #[must_use]
+    pub fn postings_shards(&self) -> usize {
+        self.postings.shard_count()
+    }
+
+    /// Puts a shard of the postings in place.
+    ///
+    /// # Errors
+    /// [`crate::error::IndexError::Damaged`] when there is no such shard, or it has another length.
+    pub fn insert_postings(&mut self, shard: u32, bytes: Vec<u8>) -> Result<()> {
+        self.postings.insert(shard as usize, bytes)
+    }
+
+    /// The shards that a query's terms stand in and that are not there, sorted. With `verdicts`, also the one that
+    /// [`LexicalIndex::chunks_with_verdict`] reads.
+    #[must_use]
+    pub fn missing_postings(&self, query: &LexicalQuery, verdicts: bool) -> Vec<u32> {
+        let terms = query.terms.iter().filter(|term| term.weight > 0.0).flat_map(|term| &term.alternatives);
+        let verdict = verdicts.then(|| self.terms.find(VERDICT_TERM)).flatten();
+        let mut shards: Vec<u32> = terms
+            .map(|(number, _)| *number as usize)
+            .chain(verdict)
+            .map(|term| self.postings.shard_of(term))
+            .filter(|shard| !self.postings.has(*shard))
+            .map(|shard| shard as u32)
+            .collect();
+        shards.sort_unstable();
+        shards.dedup();
+        shards
+    }
+
+    /// Scores every chunk; a term whose postings are not there counts nothing. Costs time in proportion to the postings of the query's terms.
     ///
     /// # Errors
     /// [`crate::error::IndexError::Damaged`] when a posting names a chunk that is not there.
@@ -267,7 +311,8 @@ impl LexicalIndex {
     /// Calls `visit` for each chunk that holds the term, in order.
     fn each_posting(&self, number: usize, mut visit: impl FnMut(u32, Frequencies)) -> Result<()> {
         let Some(entry) = self.entries.get(number) else { return Ok(()) };
-        let bytes = self.postings.get(entry.start as usize..entry.end as usize).ok_or_else(|| damaged(POSTINGS))?;
+        let Some(shard) = self.postings.shard(self.postings.shard_of(number)) else { return Ok(()) };
+        let bytes = shard.get(entry.start as usize..entry.end as usize).ok_or_else(|| damaged(POSTINGS))?;
         let mut reader = ByteReader::new(bytes, POSTINGS);
         let page_count = reader.count(2)?;
         let mut pages = Vec::with_capacity(page_count);
@@ -327,10 +372,44 @@ impl LexicalIndex {
         };
     }
 
-    /// The index as bytes.
+    /// The index as bytes, the postings among them.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(self.postings.len() * 2);
+        let all = self.all_postings();
+        let mut out = self.head(&[(0, 0)]);
+        put_bytes(&mut out, &all);
+        out
+    }
+
+    /// The index as a core and the shards of its postings, which a page fetches when a query needs them. Few postings stay
+    /// in the core.
+    #[must_use]
+    pub fn to_parts(&self) -> LexicalFiles {
+        let lengths: Vec<usize> = self.entries.iter().map(|entry| (entry.end - entry.start) as usize).collect();
+        let firsts = cut(&lengths);
+        if firsts.len() == 1 {
+            return LexicalFiles { core: self.to_bytes(), postings: Vec::new() };
+        }
+        let all = self.all_postings();
+        let (mut shards, mut postings, mut at) = (Vec::new(), Vec::new(), 0);
+        for (number, first) in firsts.iter().enumerate() {
+            let end = firsts.get(number + 1).map_or(lengths.len(), |next| *next as usize);
+            let length: usize = lengths[*first as usize..end].iter().sum();
+            shards.push((*first, length as u32));
+            postings.push(all[at..at + length].to_vec());
+            at += length;
+        }
+        LexicalFiles { core: self.head(&shards), postings }
+    }
+
+    /// The postings of all terms in order; those of shards that are not there are left out.
+    fn all_postings(&self) -> Vec<u8> {
+        (0..self.postings.shard_count()).filter_map(|shard| self.postings.shard(shard)).flatten().copied().collect()
+    }
+
+    /// Everything but the postings, with the first term of each of their shards.
+    fn head(&self, shards: &[(u32, u32)]) -> Vec<u8> {
+        let mut out = Vec::new();
         put_varint(&mut out, self.title_lengths.len() as u64);
         for window in self.page_starts.windows(2) {
             put_varint(&mut out, u64::from(window[1] - window[0]));
@@ -339,15 +418,20 @@ impl LexicalIndex {
         put_bytes(&mut out, &self.heading_lengths);
         put_bytes(&mut out, &self.body_lengths);
         self.terms.write(&mut out);
-        for entry in &self.entries {
-            put_varint(&mut out, u64::from(entry.chunks));
-            put_varint(&mut out, u64::from(entry.end - entry.start));
+        // Column by column, which compresses better than one entry after the other.
+        self.entries.iter().for_each(|entry| put_varint(&mut out, u64::from(entry.chunks)));
+        self.entries.iter().for_each(|entry| put_varint(&mut out, u64::from(entry.end - entry.start)));
+        put_varint(&mut out, shards.len() as u64);
+        let mut before = 0;
+        for (first, _) in shards {
+            put_varint(&mut out, u64::from(first - before));
+            before = *first;
         }
-        put_bytes(&mut out, &self.postings);
         out
     }
 
-    /// Reads what [`LexicalIndex::to_bytes`] wrote.
+    /// Reads what [`LexicalIndex::to_bytes`] wrote, or the core of [`LexicalIndex::to_parts`], whose postings are not there
+    /// then.
     ///
     /// # Errors
     /// [`crate::error::IndexError::Damaged`] when a length, an order or a count does not fit.
@@ -372,20 +456,36 @@ impl LexicalIndex {
             return Err(reader.damaged());
         }
         let terms = TermDictionary::read(&mut reader)?;
-        let mut entries = Vec::with_capacity(terms.len());
-        let mut start = 0_usize;
-        for _ in 0..terms.len() {
-            let held = reader.at_most(chunks)?;
-            let end = start + reader.at_most(bytes.len())?;
-            if end > bytes.len() {
+        let held = (0..terms.len()).map(|_| reader.at_most(chunks)).collect::<Result<Vec<_>>>()?;
+        let lengths = (0..terms.len()).map(|_| reader.at_most(LONGEST_POSTINGS)).collect::<Result<Vec<_>>>()?;
+        // At least one shard, and each begins with a term of its own.
+        let count = reader.at_most(terms.len().max(1))?;
+        let mut shards: Vec<(u32, u32)> = Vec::with_capacity(count);
+        for number in 0..count {
+            let before = shards.last().map_or(0, |shard| shard.0 as usize);
+            let first = before + reader.at_most(terms.len() - before)?;
+            if (number == 0) != (first == 0) || (number > 0 && (first <= before || first >= terms.len())) {
                 return Err(reader.damaged());
             }
-            entries.push(Entry { start: start as u32, end: end as u32, chunks: held as u32 });
-            start = end;
+            shards.push((first as u32, 0));
         }
-        let postings = reader.bytes()?.to_vec();
-        if postings.len() != start {
+        if shards.is_empty() {
             return Err(reader.damaged());
+        }
+        let mut entries = Vec::with_capacity(terms.len());
+        let mut shard = 0;
+        for (term, (chunks, length)) in held.into_iter().zip(lengths).enumerate() {
+            if shards.get(shard + 1).is_some_and(|next| next.0 as usize == term) {
+                shard += 1;
+            }
+            let start = shards[shard].1;
+            let end = start.checked_add(length as u32).ok_or_else(|| reader.damaged())?;
+            entries.push(Entry { start, end, chunks: chunks as u32 });
+            shards[shard].1 = end;
+        }
+        let mut postings = Postings::absent(&shards);
+        if count == 1 {
+            postings.insert(0, reader.bytes()?.to_vec())?;
         }
         reader.finish()?;
         let averages = Averages::default();
@@ -399,6 +499,9 @@ impl LexicalIndex {
 /// The term under which the chunks stand that begin as an answer to a yes-or-no question. No query can hold it, since the
 /// analyzer drops control characters.
 const VERDICT_TERM: &str = "\u{1}verdict";
+
+/// Longest postings of one term, in bytes: a chunk takes at most six.
+const LONGEST_POSTINGS: usize = 1 << 28;
 
 /// Names the postings in error messages.
 const POSTINGS: &str = "the postings of the lexical index";
@@ -549,6 +652,36 @@ mod tests {
     fn the_bytes_round_trip() {
         let (_, index) = corpus();
         assert_eq!(LexicalIndex::from_bytes(&index.to_bytes()), Ok(index));
+    }
+
+    #[test]
+    fn an_index_in_parts_answers_once_the_postings_of_a_query_are_there() {
+        let analyzer = Analyzer::default();
+        let words =
+            |chunk: usize| -> String { (0..60).map(|n| format!("w{:05} ", (chunk * 61 + n * 7) % 9000)).collect() };
+        let chunks: Vec<Chunk> = (0..400).map(|n| chunk(0, &["Heading"], &words(n))).collect();
+        let index = LexicalIndex::build(&analyzer, &[page("Words", &[])], &chunks).unwrap();
+        let parts = index.to_parts();
+        assert!(parts.postings.len() > 3, "{} shards", parts.postings.len());
+        let mut split = LexicalIndex::from_bytes(&parts.core).unwrap();
+        assert_eq!(split.postings_shards(), parts.postings.len());
+        for text in ["w00061 w08999", "heading", "w00007 words"] {
+            let query = LexicalQuery::new(&analyzer, &split, &Synonyms::default(), text, &QueryOptions::default());
+            for shard in split.missing_postings(&query, true) {
+                split.insert_postings(shard, parts.postings[shard as usize].clone()).unwrap();
+            }
+            assert!(split.missing_postings(&query, true).is_empty());
+            let weights = LexicalWeights::default();
+            assert_eq!(split.score(&query, &weights), index.score(&query, &weights), "{text}");
+        }
+        for (shard, bytes) in parts.postings.iter().enumerate() {
+            split.insert_postings(shard as u32, bytes.clone()).unwrap();
+            assert!(split.insert_postings(shard as u32, bytes[1..].to_vec()).is_err());
+        }
+        assert_eq!(split.to_bytes(), index.to_bytes());
+        for end in 0..parts.core.len() {
+            assert!(LexicalIndex::from_bytes(&parts.core[..end]).is_err());
+        }
     }
 
     #[test]

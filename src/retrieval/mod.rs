@@ -4,6 +4,7 @@ pub mod analyzer;
 pub mod answer_form;
 pub mod best_passage;
 pub(crate) mod codec;
+pub mod dense_leg;
 pub mod document;
 pub mod embedding_model;
 #[cfg(feature = "embedder")]
@@ -16,11 +17,13 @@ pub mod index_builder;
 pub mod lexical_index;
 pub mod lexical_query;
 pub mod model_manifest;
+pub(crate) mod postings;
 pub mod search_index;
 pub mod second_stage;
 pub mod synonyms;
 pub mod term_dictionary;
 pub mod text_store;
+pub mod vector_engine;
 pub mod vector_index;
 pub mod weights;
 

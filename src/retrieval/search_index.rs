@@ -18,6 +18,7 @@ use crate::retrieval::analyzer::{Analyzer, TokenKind};
 use crate::retrieval::answer_form::{QuestionForm, names_question_page};
 use crate::retrieval::best_passage::{best_passage, highlights};
 use crate::retrieval::codec::damaged;
+use crate::retrieval::dense_leg::DenseLeg;
 use crate::retrieval::document::{Chunk, Document};
 use crate::retrieval::evidence::{Signals, evidence};
 use crate::retrieval::facets::{Filter, Preferences};
@@ -28,15 +29,13 @@ use crate::retrieval::model_manifest;
 use crate::retrieval::second_stage::{Candidate, EvidenceReranker, RERANK_DEPTH, Reranker};
 use crate::retrieval::synonyms::{Synonyms, carrying};
 use crate::retrieval::text_store::TextStore;
-use crate::retrieval::vector_index::{EF_SEARCH, VectorIndex};
+use crate::retrieval::vector_engine::{EngineAnswer, EngineCall, EngineConfig};
+use crate::retrieval::vector_index::VectorIndex;
 use crate::retrieval::weights::{DUPLICATE_COSINE, PREFERENCE_SHARE, Weights};
 use crate::turn::{Language, Mode, Passage, Scores};
 
 /// Candidates of each leg.
 const LEG_DEPTH: usize = 100;
-
-/// Chunks up to which a filtered search compares with each; above, the graph is searched and its answer filtered.
-const SCAN_LIMIT: usize = 4_000;
 
 /// Results that a request may ask for at most.
 pub const MOST_RESULTS: usize = 100;
@@ -96,6 +95,9 @@ pub struct SearchRequest<'a> {
     pub preferences: Preferences,
     /// Whether the last word may be unfinished, for search-as-you-type.
     pub prefix: bool,
+    /// What a vector engine said about the embedding, see [`SearchIndex::engine_call`]; it goes before the vectors in the
+    /// page.
+    pub engine: Option<&'a EngineAnswer>,
 }
 
 impl Default for SearchRequest<'_> {
@@ -108,6 +110,7 @@ impl Default for SearchRequest<'_> {
             filter: Filter::default(),
             preferences: Preferences::default(),
             prefix: false,
+            engine: None,
         }
     }
 }
@@ -133,6 +136,7 @@ pub struct SearchIndex {
     page_starts: Vec<u32>,
     document_numbers: HashMap<String, u32>,
     vectors: Option<VectorIndex>,
+    engine: Option<EngineConfig>,
     weights: Weights,
     reranker: Box<dyn Reranker>,
 }
@@ -178,7 +182,15 @@ impl SearchIndex {
         let numbers = parts.documents.iter().enumerate().map(|(at, d)| (d.id.clone(), at as u32)).collect();
         let weights = Weights::default();
         let reranker = Box::new(EvidenceReranker { weights: weights.second_stage });
-        Ok(Self { parts, page_starts: starts, document_numbers: numbers, vectors: None, weights, reranker })
+        Ok(Self {
+            parts,
+            page_starts: starts,
+            document_numbers: numbers,
+            vectors: None,
+            engine: None,
+            weights,
+            reranker,
+        })
     }
 
     /// Adds the dense leg.
@@ -195,12 +207,90 @@ impl SearchIndex {
         Ok(())
     }
 
+    /// Takes the dense leg from an engine, which the host asks before each search; `None`: from the vectors in the page.
+    pub fn set_engine(&mut self, engine: Option<EngineConfig>) {
+        self.engine = engine;
+    }
+
+    /// The engine that the dense leg comes from.
+    #[must_use]
+    pub fn engine(&self) -> Option<&EngineConfig> {
+        self.engine.as_ref()
+    }
+
+    /// Whether a search with an embedding can be dense: the vectors are there, or an engine has them.
+    #[must_use]
+    pub fn has_dense_leg(&self) -> bool {
+        self.vectors.is_some() || (self.engine.is_some() && self.parts.model.is_some())
+    }
+
+    /// The question that the engine must be asked before this search; `None` where there is no engine, or the search asks
+    /// nothing of it. The answer belongs in [`SearchRequest::engine`].
+    ///
+    /// # Errors
+    /// As [`SearchIndex::search`], and [`Error::VectorEngine`] when the embedding does not fit the index.
+    pub fn engine_call(&self, request: &SearchRequest<'_>) -> Result<Option<EngineCall>> {
+        let (Some(engine), Some(model), Some(embedding)) = (&self.engine, &self.parts.model, request.embedding) else {
+            return Ok(None);
+        };
+        if request.mode == Mode::Lexical {
+            return Ok(None);
+        }
+        if embedding.len() != model.dimension || embedding.iter().any(|value| !value.is_finite()) {
+            return Err(Error::VectorEngine(unusable(embedding, model.dimension)));
+        }
+        let filter = request.filter.or_default(&self.parts.default_filter);
+        let lexical = if request.mode == Mode::Dense {
+            Vec::new()
+        } else {
+            let query = self.lexical_query(request);
+            let accepted = self.accepted(&filter);
+            self.parts
+                .lexical
+                .score(&query, &self.weights.lexical)?
+                .top(LEG_DEPTH, |chunk| self.accepts(&accepted, chunk))
+        };
+        let asked = lexical.into_iter().map(|(chunk, _)| (chunk, self.passage_id(chunk)));
+        Ok(Some(EngineCall::search(engine, &model.id, embedding, LEG_DEPTH, &filter, asked)))
+    }
+
+    /// Reads what the engine answered to [`SearchIndex::engine_call`].
+    ///
+    /// # Errors
+    /// [`Error::VectorEngine`] with what went wrong and what to do.
+    pub fn engine_answer(&self, call: &EngineCall, status: u16, body: &str) -> Result<EngineAnswer> {
+        call.read(status, body, |passage| self.chunk_of(passage))
+    }
+
+    /// The id of the passage of a chunk, see [`SearchIndex::chunk_of`]; empty for a chunk that is not there.
+    #[must_use]
+    pub fn passage_id(&self, chunk: u32) -> String {
+        self.parts.chunks.get(chunk as usize).map_or_else(String::new, |chunk| {
+            format!("{}#{}", self.parts.documents[chunk.document as usize].id, chunk.ordinal)
+        })
+    }
+
     /// Adds the texts of a shard.
     ///
     /// # Errors
     /// [`IndexError::Damaged`] when there is no such shard, or it holds another number of chunks.
     pub fn set_texts(&mut self, shard: u32, texts: Vec<String>) -> Result<()> {
         self.parts.texts.insert(shard, texts)
+    }
+
+    /// Adds a shard of the lexical leg's postings.
+    ///
+    /// # Errors
+    /// [`IndexError::Damaged`] when there is no such shard, or it has another length.
+    pub fn set_postings(&mut self, shard: u32, bytes: Vec<u8>) -> Result<()> {
+        self.parts.lexical.insert_postings(shard, bytes)
+    }
+
+    /// The shards of postings that a search needs and that are not there yet. Without them its words are not found.
+    #[must_use]
+    pub fn missing_postings(&self, request: &SearchRequest<'_>) -> Vec<u32> {
+        let query = self.lexical_query(request);
+        self.parts.lexical.missing_postings(&query, QuestionForm::of(request.query).wants_verdict)
     }
 
     /// Whether the vectors of a loaded model may meet this index.
@@ -358,40 +448,49 @@ impl SearchIndex {
             return Err(Error::InvalidOption { name: "topK".to_owned(), reason });
         }
         let mut warnings = Vec::new();
-        let embedding = self.usable_embedding(request, &mut warnings);
+        let leg = self.leg(request);
+        let known = self.model_knows(request.query);
+        let embedding = usable_embedding(request, leg.map(DenseLeg::dimension), known, &mut warnings);
         let mode = match (request.mode, embedding) {
             (Mode::Lexical, _) | (_, None) => Mode::Lexical,
             (mode, Some(_)) => mode,
         };
         let embedding = if mode == Mode::Lexical { None } else { embedding };
-        let options = QueryOptions { prefix: request.prefix, weights: self.weights.terms, ..QueryOptions::default() };
-        let parts = &self.parts;
-        let query = LexicalQuery::new(&parts.analyzer, &parts.lexical, &parts.synonyms, request.query, &options);
-        let scores = parts.lexical.score(&query, &self.weights.lexical)?;
-        let filter = request.filter.or_default(&parts.default_filter);
-        let (hits, scale) = self.candidates(request.query, &query, &scores, embedding, mode, &filter)?;
+        let query = self.lexical_query(request);
+        let absent = self.parts.lexical.missing_postings(&query, false);
+        if !absent.is_empty() {
+            warnings.push(format!("some words were not searched: {} parts of the index are not loaded", absent.len()));
+        }
+        let scores = self.parts.lexical.score(&query, &self.weights.lexical)?;
+        let filter = request.filter.or_default(&self.parts.default_filter);
+        let dense = leg.zip(embedding);
+        let (hits, scale) = self.candidates(request.query, &query, &scores, dense, mode, &filter)?;
         let hits = self.order(request, &query, hits, &scale, mode, &mut warnings);
         let hits = self.select(hits, request.top_k);
         Ok(self.respond(&query, &scale, hits, mode, warnings))
     }
 
-    fn usable_embedding<'a>(&self, request: &SearchRequest<'a>, warnings: &mut Vec<String>) -> Option<&'a [f32]> {
-        let embedding = request.embedding?;
-        let vectors = self.vectors.as_ref()?;
-        if request.mode == Mode::Hybrid && !self.model_knows(request.query) {
-            warnings
-                .push("the words alone answer: the embedding model does not know the question's language".to_owned());
-            return None;
-        }
-        if embedding.len() == vectors.dimension() && embedding.iter().all(|value| value.is_finite()) {
-            return Some(embedding);
-        }
-        warnings.push(format!(
-            "dense search is off: the query's vector has {} dimensions or is not finite, the index has {}",
-            embedding.len(),
-            vectors.dimension()
-        ));
-        None
+    /// The dense leg of a search: what the engine said, else the vectors in the page.
+    fn leg<'a>(&'a self, request: &SearchRequest<'a>) -> Option<&'a dyn DenseLeg> {
+        let engine = request.engine.map(|answer| answer as &dyn DenseLeg);
+        engine.or_else(|| self.vectors.as_ref().map(|vectors| vectors as &dyn DenseLeg))
+    }
+
+    fn lexical_query(&self, request: &SearchRequest<'_>) -> LexicalQuery {
+        let options = QueryOptions { prefix: request.prefix, weights: self.weights.terms, ..QueryOptions::default() };
+        let parts = &self.parts;
+        LexicalQuery::new(&parts.analyzer, &parts.lexical, &parts.synonyms, request.query, &options)
+    }
+
+    /// Which pages a filter lets pass; `None` when all do.
+    fn accepted(&self, filter: &Filter) -> Option<Vec<bool>> {
+        (!filter.is_open()).then(|| self.parts.documents.iter().map(|document| filter.accepts(document)).collect())
+    }
+
+    fn accepts(&self, accepted: &Option<Vec<bool>>, chunk: u32) -> bool {
+        accepted.as_ref().is_none_or(|accepted| {
+            accepted.get(self.parts.chunks[chunk as usize].document as usize).copied().unwrap_or(false)
+        })
     }
 
     /// The candidates of the legs that answer, each with every score that there is.
@@ -400,28 +499,21 @@ impl SearchIndex {
         question: &str,
         query: &LexicalQuery,
         scores: &LexicalScores,
-        embedding: Option<&[f32]>,
+        leg: Option<(&dyn DenseLeg, &[f32])>,
         mode: Mode,
         filter: &Filter,
     ) -> Result<(Vec<Hit>, QueryScale)> {
-        let accepted: Option<Vec<bool>> =
-            (!filter.is_open()).then(|| self.parts.documents.iter().map(|document| filter.accepts(document)).collect());
-        let accepts = |chunk: u32| {
-            accepted.as_ref().is_none_or(|accepted| {
-                accepted.get(self.parts.chunks[chunk as usize].document as usize).copied().unwrap_or(false)
-            })
-        };
+        let accepted = self.accepted(filter);
+        let accepts = |chunk: u32| self.accepts(&accepted, chunk);
         let lexical = if mode == Mode::Dense { Vec::new() } else { scores.top(LEG_DEPTH, accepts) };
-        let dense = match (&self.vectors, embedding) {
-            (Some(vectors), Some(embedding)) => self.dense(vectors, embedding, accepted.is_some(), &accepts),
-            _ => Vec::new(),
-        };
+        let filtered: Option<&dyn Fn(u32) -> bool> = if accepted.is_some() { Some(&accepts) } else { None };
+        let dense = leg.map_or_else(Vec::new, |(leg, query)| leg.candidates(query, LEG_DEPTH, filtered));
         let scale = QueryScale {
             best_lexical: lexical.first().map_or(0.0, |hit| hit.1),
             most_lexical: query.terms.iter().map(|term| term.weight * term.idf).sum::<f32>()
                 * (self.weights.lexical.k1 + 1.0),
             best_dense: dense.first().map_or(0.0, |hit| hit.1),
-            background: self.vectors.as_ref().zip(embedding).map(|(vectors, query)| vectors.background(query)),
+            background: leg.map(|(leg, query)| leg.background(query)),
         };
         let mut chunks: Vec<u32> = lexical.iter().chain(&dense).map(|hit| hit.0).collect();
         order::sort(&mut chunks);
@@ -432,7 +524,7 @@ impl SearchIndex {
             .into_iter()
             .map(|chunk| {
                 let lexical = scores.scores.get(chunk as usize).copied().unwrap_or(0.0);
-                let cosine = self.vectors.as_ref().zip(embedding).and_then(|(v, query)| v.cosine(query, chunk));
+                let cosine = leg.and_then(|(leg, query)| leg.cosine(query, chunk));
                 let support = Support {
                     lexical,
                     cosine,
@@ -455,29 +547,6 @@ impl SearchIndex {
         let chunk = &self.parts.chunks[chunk as usize];
         let title = &self.parts.documents[chunk.document as usize].title;
         [title].into_iter().chain(&chunk.heading_path).any(|name| names_question_page(name))
-    }
-
-    /// The dense leg: the graph answers, unless a filter leaves so few chunks that comparing with each is as quick.
-    fn dense(
-        &self,
-        vectors: &VectorIndex,
-        embedding: &[f32],
-        filtered: bool,
-        accepts: &impl Fn(u32) -> bool,
-    ) -> Vec<(u32, f32)> {
-        if !filtered {
-            return vectors.nearest(embedding, LEG_DEPTH);
-        }
-        let left: Vec<u32> = (0..self.parts.chunks.len() as u32).filter(|chunk| accepts(*chunk)).collect();
-        if left.len() <= SCAN_LIMIT {
-            return vectors.nearest_among(embedding, left, LEG_DEPTH);
-        }
-        let mut hits = vectors.nearest(embedding, EF_SEARCH);
-        hits.retain(|hit| accepts(hit.0));
-        if hits.len() < EF_SEARCH / 4 {
-            return vectors.nearest_among(embedding, left, LEG_DEPTH);
-        }
-        hits
     }
 
     /// Orders the candidates: fused score, boosts and wishes, then the second stage over the best.
@@ -646,7 +715,7 @@ impl SearchIndex {
             in_vocabulary: query.in_vocabulary,
         };
         Passage {
-            id: format!("{}#{}", document.id, chunk.ordinal),
+            id: self.passage_id(hit.chunk),
             document: document.id.clone(),
             title: document.title.clone(),
             heading_path: chunk.heading_path.clone(),
@@ -669,6 +738,31 @@ impl SearchIndex {
             },
         }
     }
+}
+
+/// The embedding of a search whose leg has vectors of `dimension`, where it can be used; `known`: whether the model knows the
+/// question's language.
+fn usable_embedding<'a>(
+    request: &SearchRequest<'a>,
+    dimension: Option<usize>,
+    known: bool,
+    warnings: &mut Vec<String>,
+) -> Option<&'a [f32]> {
+    let embedding = request.embedding?;
+    let dimension = dimension?;
+    if request.mode == Mode::Hybrid && !known {
+        warnings.push("the words alone answer: the embedding model does not know the question's language".to_owned());
+        return None;
+    }
+    if embedding.len() == dimension && embedding.iter().all(|value| value.is_finite()) {
+        return Some(embedding);
+    }
+    warnings.push(format!("dense search is off: {}", unusable(embedding, dimension)));
+    None
+}
+
+fn unusable(embedding: &[f32], dimension: usize) -> String {
+    format!("the query's vector has {} dimensions or is not finite, the index has {dimension}", embedding.len())
 }
 
 /// Best first; ties by chunk number, so that a search replays the same.

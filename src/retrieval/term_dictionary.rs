@@ -6,7 +6,7 @@
 
 use crate::error::Result;
 use crate::order;
-use crate::retrieval::codec::{ByteReader, put_bytes, put_varint};
+use crate::retrieval::codec::{ByteReader, put_varint};
 
 /// Terms that one near match may look at; one letter's share of a dictionary of about 400,000 terms.
 const NEAR_SCAN: usize = 20_000;
@@ -128,7 +128,7 @@ impl TermDictionary {
         low
     }
 
-    /// Writes each term as the bytes shared with the one before it and the rest.
+    /// Writes each term as the number of bytes shared with the one before it, the rest, and a zero, which no term holds.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         put_varint(out, self.len() as u64);
         put_varint(out, self.bytes.len() as u64);
@@ -137,7 +137,8 @@ impl TermDictionary {
             let term = self.term(number).as_bytes();
             let shared = before.iter().zip(term).take_while(|(a, b)| a == b).count();
             put_varint(out, shared as u64);
-            put_bytes(out, &term[shared..]);
+            out.extend(term[shared..].iter().filter(|byte| **byte != 0));
+            out.push(0);
             before = term;
         }
     }
@@ -153,7 +154,7 @@ impl TermDictionary {
         for number in 0..count {
             let shared = reader.at_most(buffer.len())?;
             buffer.truncate(shared);
-            buffer.extend_from_slice(reader.bytes()?);
+            buffer.extend_from_slice(reader.until_zero()?);
             let term = std::str::from_utf8(&buffer).map_err(|_| reader.damaged())?;
             let start = dictionary.bytes.len();
             if number > 0 && dictionary.bytes[last.clone()] >= *term || (start + term.len()) as u64 > total {

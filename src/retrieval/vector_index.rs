@@ -14,8 +14,8 @@ use instant_distance::{Hnsw, Point, Search};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
-use crate::order;
 use crate::retrieval::codec::{ByteReader, put_varint};
+use crate::retrieval::dense_leg::{Background, DenseLeg, background_sample, sort_hits};
 use crate::retrieval::graph_codec;
 
 /// Candidates that the graph keeps while it searches. Higher finds more and costs time in proportion.
@@ -27,11 +27,8 @@ pub const EF_CONSTRUCTION: usize = 120;
 /// Seed of the graph's random order; any fixed number makes the bytes of an index reproducible.
 const SEED: u64 = 0x00d0_ce47;
 
-/// Chunks from which an index is its own background.
-const LEAST_BACKGROUND: usize = 64;
-
-/// Chunks of an index whose similarity to a query says what "unrelated" looks like for it.
-const BACKGROUND_SAMPLE: usize = 256;
+/// Chunks up to which a filtered search compares with each; above, the graph is searched and its answer filtered.
+const SCAN_LIMIT: usize = 4_000;
 
 /// A vector as one scale and a signed byte a dimension: `value = scale × byte`.
 #[derive(Debug, Clone, PartialEq)]
@@ -108,15 +105,6 @@ impl<'de> Deserialize<'de> for QuantizedVector {
         }
         deserializer.deserialize_bytes(Visitor)
     }
-}
-
-/// How similar a query is to chunks in general: the yardstick for how similar it is to the best.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Background {
-    /// Mean cosine to a fixed sample of the chunks.
-    pub mean: f32,
-    /// Standard deviation of it.
-    pub deviation: f32,
 }
 
 /// The dense leg of an index.
@@ -241,25 +229,16 @@ impl VectorIndex {
         Some(self.vector(a)?.dot(self.vector(b)?))
     }
 
-    fn vector(&self, chunk: u32) -> Option<&QuantizedVector> {
-        self.point_of.get(chunk as usize).map(|point| &self.graph[instant_distance::PointId::from(*point)])
+    /// The vector of a chunk, as near to the model's as its bytes allow; empty for a chunk that is not there.
+    #[must_use]
+    pub fn vector_of(&self, chunk: u32) -> Vec<f32> {
+        self.vector(chunk).map_or_else(Vec::new, |vector| {
+            vector.values.iter().map(|value| f32::from(*value) * vector.scale).collect()
+        })
     }
 
-    /// How similar the query is to chunks in general, from a fixed sample.
-    #[must_use]
-    pub fn background(&self, query: &[f32]) -> Background {
-        let step = (self.len() / BACKGROUND_SAMPLE).max(1);
-        let cosines: Vec<f32> =
-            (0..self.len()).step_by(step).filter_map(|chunk| self.cosine(query, chunk as u32)).collect();
-        let count = cosines.len().max(1) as f32;
-        let mean = cosines.iter().sum::<f32>() / count;
-        let variance = cosines.iter().map(|cosine| (cosine - mean).powi(2)).sum::<f32>() / count;
-        // A handful of chunks is no background: the answer itself would make up most of it. What is usual for the model
-        // stands in for the chunks that are not there.
-        let (usual, spread) = if self.model.contains("e5") { (0.80, 0.03) } else { (0.08, 0.10) };
-        let absent = LEAST_BACKGROUND.saturating_sub(cosines.len()) as f32 / 4.0;
-        let blend = |own: f32, usual: f32| (count * own + absent * usual) / (count + absent);
-        Background { mean: blend(mean, usual), deviation: blend(variance, spread * spread).sqrt() }
+    fn vector(&self, chunk: u32) -> Option<&QuantizedVector> {
+        self.point_of.get(chunk as usize).map(|point| &self.graph[instant_distance::PointId::from(*point)])
     }
 
     /// The index as bytes: model, sizes, the chunk of each point, scales, values, and the graph's edges.
@@ -280,6 +259,16 @@ impl VectorIndex {
         }
         graph_codec::write(&self.graph, &mut out)?;
         Ok(out)
+    }
+
+    /// Bytes of the graph's edges in a file, before its compression.
+    ///
+    /// # Errors
+    /// As [`VectorIndex::to_bytes`].
+    pub fn edge_bytes(&self) -> Result<usize> {
+        let mut out = Vec::new();
+        graph_codec::write(&self.graph, &mut out)?;
+        Ok(out.len())
     }
 
     /// Reads what [`VectorIndex::to_bytes`] wrote.
@@ -309,9 +298,44 @@ impl VectorIndex {
     }
 }
 
-fn sort_hits(hits: &mut Vec<(u32, f32)>, limit: usize) {
-    order::sort_by(hits, |a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-    hits.truncate(limit);
+impl DenseLeg for VectorIndex {
+    fn model(&self) -> &str {
+        &self.model
+    }
+
+    fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    /// The graph answers, unless `accepts` leaves so few chunks that comparing with each is as quick.
+    fn candidates(&self, query: &[f32], limit: usize, accepts: Option<&dyn Fn(u32) -> bool>) -> Vec<(u32, f32)> {
+        let Some(accepts) = accepts else { return self.nearest(query, limit) };
+        let left: Vec<u32> = (0..self.len() as u32).filter(|chunk| accepts(*chunk)).collect();
+        if left.len() <= SCAN_LIMIT {
+            return self.nearest_among(query, left, limit);
+        }
+        let mut hits = self.nearest(query, EF_SEARCH);
+        hits.retain(|hit| accepts(hit.0));
+        if hits.len() < EF_SEARCH / 4 {
+            return self.nearest_among(query, left, limit);
+        }
+        hits.truncate(limit);
+        hits
+    }
+
+    fn cosine(&self, query: &[f32], chunk: u32) -> Option<f32> {
+        Self::cosine(self, query, chunk)
+    }
+
+    fn similarity(&self, a: u32, b: u32) -> Option<f32> {
+        Self::similarity(self, a, b)
+    }
+
+    fn background(&self, query: &[f32]) -> Background {
+        let cosines: Vec<f32> =
+            background_sample(self.len()).filter_map(|chunk| Self::cosine(self, query, chunk)).collect();
+        Background::of_sample(&self.model, &cosines)
+    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 
 use std::rc::Rc;
 
-use js_sys::{Function, Uint8Array};
+use js_sys::{Float32Array, Function, Uint8Array};
 use serde::Serialize;
 use wasm_bindgen::prelude::*;
 use web_sys::AbortSignal;
@@ -21,7 +21,7 @@ use crate::agent::agent_config::AgentConfig;
 use crate::agent::content_filter::WordFilter;
 use crate::agent::conversational_agent::{ChatOptions, ConversationalAgent, Hosts};
 use crate::error::{Error, IndexError, Result};
-use crate::host::{EmbeddingModel, IndexFiles, StopSignal};
+use crate::host::{EmbeddingModel, IndexFiles, StopSignal, join_all};
 use crate::index::reader;
 use crate::retrieval::facets::{Filter, Preferences};
 use crate::retrieval::model_manifest::ModelFileRole;
@@ -94,7 +94,7 @@ impl Agent {
         run.await.map(|turn| to_js(&turn)).map_err(|error| to_js_error(&error))
     }
 
-    /// Passages for a text that may be unfinished: `{ topK, mode, filter }`.
+    /// Passages for a text that may be unfinished: `{ topK, mode, filter, embedding }`.
     ///
     /// # Errors
     /// An `AgentError`: `invalid_option`, or one of the codes of an index.
@@ -195,7 +195,8 @@ impl Agent {
 impl Agent {
     async fn open(options: &JsValue, progress: &Progress) -> Result<Self> {
         let options = LoadOptions::from_js(options)?;
-        let files = PageIndexFiles::open(&options.index, options.model.clone(), progress).await?;
+        let files =
+            PageIndexFiles::open(&options.index, options.model.clone(), options.vectors.clone(), progress).await?;
         let config = AgentConfig::from_layers(files.manifest().agent.as_ref(), &options.agent)?;
         let core = files.core(progress).await?;
         let embedding = PageEmbeddingModel::default();
@@ -206,7 +207,8 @@ impl Agent {
         let words = WordFilter::new(config.content_filter.clone());
         let hosts = Hosts { chat, embedding: embedding.clone(), files: files.clone(), clock: PageClock };
         let agent = ConversationalAgent::new(config, hosts)?;
-        let core = reader::open_core(&core)?;
+        let mut core = reader::open_core(&core)?;
+        core.index.set_engine(files.engine().cloned());
         agent.set_index(core.index);
         agent.set_content_filter(Rc::new(PageContentFilter::new(words, options.before, options.after)));
         if let Some(sink) = options.sink {
@@ -218,7 +220,11 @@ impl Agent {
         Ok(Self { agent, files, embedding, filter: options.filter.unwrap_or(core.meta.default_filter) })
     }
 
+    /// Loads the vectors, unless an engine has them.
     async fn add_vectors(&self, progress: &Progress) -> Result<()> {
+        if self.files.engine().is_some() {
+            return Ok(());
+        }
         if let Some(bytes) = self.files.vectors(progress).await? {
             let vectors = reader::read_vectors(&bytes)?;
             self.agent.with_index(|index| index.set_vectors(vectors)).unwrap_or(Ok(()))?;
@@ -231,16 +237,39 @@ impl Agent {
         Ok(optional(options, "filter")?.unwrap_or_else(|| self.filter.clone()))
     }
 
+    /// The option `embedding` of a search: a unit vector of the index's model, made elsewhere.
+    fn given_embedding(&self, options: &JsValue) -> Result<Option<Vec<f32>>> {
+        let value = property(options, "embedding");
+        if value.is_undefined() || value.is_null() {
+            return Ok(None);
+        }
+        let invalid = |reason: String| Error::InvalidOption { name: "embedding".to_owned(), reason };
+        let numbers = js_sys::Array::is_array(&value) || value.is_instance_of::<Float32Array>();
+        if !numbers {
+            return Err(invalid("a Float32Array or an array of numbers is allowed".to_owned()));
+        }
+        let embedding = Float32Array::new(&value).to_vec();
+        let Some(model) = &self.files.manifest().model else {
+            return Err(invalid("the index was built without vectors".to_owned()));
+        };
+        if embedding.len() != model.dimension {
+            return Err(invalid(format!("it has {} dimensions, the index has {}", embedding.len(), model.dimension)));
+        }
+        if embedding.iter().any(|value| !value.is_finite()) {
+            return Err(invalid("it holds a number that is not finite".to_owned()));
+        }
+        Ok(Some(embedding))
+    }
+
     async fn find(&self, text: &str, options: &JsValue) -> Result<SearchResponse> {
         let mode = optional(options, "mode")?.unwrap_or_else(|| self.agent.mode());
         let top_k = optional(options, "topK")?.unwrap_or(self.agent.config().policy.top_k);
         let filter = self.filter_of(options)?;
-        let embedding = match mode {
-            Mode::Lexical => None,
-            Mode::Dense | Mode::Hybrid if self.agent.mode() == Mode::Hybrid => {
-                Some(self.embedding.embed_query(text).await?)
-            }
-            Mode::Dense | Mode::Hybrid => None,
+        let embedding = match (mode, self.given_embedding(options)?) {
+            (Mode::Lexical, _) => None,
+            (_, Some(given)) => Some(given),
+            _ if self.agent.mode() == Mode::Hybrid => Some(self.embedding.embed_query(text).await?),
+            _ => None,
         };
         let request = SearchRequest {
             query: text,
@@ -250,17 +279,34 @@ impl Agent {
             filter,
             preferences: Preferences::default(),
             prefix: true,
+            engine: None,
         };
         let nothing = || Error::Index(IndexError::Empty);
+        let missing = self.agent.with_index(|index| index.missing_postings(&request)).ok_or_else(nothing)?;
+        let fetched = join_all(missing.iter().map(|shard| self.files.postings_shard(*shard))).await;
+        for (shard, bytes) in missing.into_iter().zip(fetched) {
+            let bytes = reader::read_postings(&bytes?)?;
+            self.agent.with_index(|index| index.set_postings(shard, bytes)).ok_or_else(nothing)??;
+        }
+        let mut warnings = Vec::new();
+        let engine = self.agent.ask_engine(&request).await.unwrap_or_else(|error| {
+            warnings.push(format!("{error}; lexical search goes on"));
+            None
+        });
+        // Where the engine did not answer, a search by words is what is left; a vector alone finds nothing.
+        let embedding = request.embedding.filter(|_| self.files.engine().is_none() || engine.is_some());
+        let request = SearchRequest { engine: engine.as_ref(), embedding, ..request };
         let mut fetches = 0;
         loop {
-            let found = self.agent.with_index(|index| index.search(&request)).ok_or_else(nothing)??;
+            let mut found = self.agent.with_index(|index| index.search(&request)).ok_or_else(nothing)??;
             if found.missing_texts.is_empty() || fetches == MOST_FETCHES {
+                found.warnings.splice(0..0, warnings);
                 return Ok(found);
             }
             fetches += 1;
-            for shard in found.missing_texts {
-                let texts = reader::read_texts(&self.files.text_shard(shard).await?)?;
+            let fetched = join_all(found.missing_texts.iter().map(|shard| self.files.text_shard(*shard))).await;
+            for (shard, bytes) in found.missing_texts.into_iter().zip(fetched) {
+                let texts = reader::read_texts(&bytes?)?;
                 self.agent.with_index(|index| index.set_texts(shard, texts)).ok_or_else(nothing)??;
             }
         }

@@ -2,11 +2,16 @@
 //!
 //! Input: an address. Output: bytes in JavaScript's memory, so that a model never lies in the module's.
 
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
+
 use gloo_net::http::Request;
+use gloo_timers::future::TimeoutFuture;
 use js_sys::{Function, Object, Reflect, Uint8Array};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
-use web_sys::ReadableStreamDefaultReader;
+use web_sys::{AbortController, ReadableStreamDefaultReader};
 
 /// The page's `onProgress`.
 #[derive(Debug, Clone, Default)]
@@ -84,6 +89,41 @@ pub(crate) async fn fetch(
     }
     let bytes = if loaded == whole.length() { whole } else { whole.slice(0, loaded) };
     Ok(Fetched { bytes, address })
+}
+
+/// Sends `body` as a `POST` and reads the whole answer: its status and its text.
+///
+/// The reason of a failure is a sentence: no answer within `timeout_ms` milliseconds, or what the browser says.
+pub(crate) async fn post(
+    address: &str,
+    headers: &[(String, String)],
+    body: &str,
+    timeout_ms: u64,
+) -> std::result::Result<(u16, String), String> {
+    let controller = AbortController::new().map_err(broken)?;
+    let mut request = Request::post(address).abort_signal(Some(&controller.signal()));
+    for (name, value) in headers {
+        request = request.header(name, value);
+    }
+    let work = async {
+        // The browser says no more than "failed to fetch" where the other host does not allow this page.
+        let unreachable = |error| format!("no connection, or it does not allow this page (CORS): {error}");
+        let response = request.body(body).map_err(|error| error.to_string())?.send().await.map_err(unreachable)?;
+        let text = response.text().await.map_err(|error| format!("the connection broke: {error}"))?;
+        Ok((response.status(), text))
+    };
+    let mut work = pin!(work);
+    let mut timer = pin!(TimeoutFuture::new(u32::try_from(timeout_ms).unwrap_or(u32::MAX >> 1)));
+    poll_fn(|context| {
+        if let Poll::Ready(answer) = work.as_mut().poll(context) {
+            return Poll::Ready(answer);
+        }
+        timer.as_mut().poll(context).map(|()| {
+            controller.abort();
+            Err(format!("no answer within {timeout_ms} ms"))
+        })
+    })
+    .await
 }
 
 fn broken(error: JsValue) -> String {

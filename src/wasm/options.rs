@@ -8,6 +8,7 @@ use super::convert::{from_js, function, optional, property};
 use crate::chat::request::LlmConfig;
 use crate::error::{Error, Result};
 use crate::retrieval::facets::Filter;
+use crate::retrieval::vector_engine::EngineConfig;
 
 /// Where the model's files are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +21,17 @@ pub(crate) enum ModelPlace {
     None,
 }
 
+/// Where the vectors are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum VectorPlace {
+    /// Where the index manifest says: in an engine where it names one, else in its files.
+    Manifest,
+    /// In the files of the index.
+    Files,
+    /// In an engine.
+    Engine(EngineConfig),
+}
+
 /// The options of `Agent.load`, taken apart.
 #[derive(Debug)]
 pub(crate) struct LoadOptions {
@@ -27,6 +39,8 @@ pub(crate) struct LoadOptions {
     pub index: String,
     /// Where the model is.
     pub model: ModelPlace,
+    /// Where the vectors are.
+    pub vectors: VectorPlace,
     /// The endpoint.
     pub llm: Option<LlmConfig>,
     /// Which pages may answer, for calls that say nothing of it.
@@ -58,6 +72,15 @@ impl LoadOptions {
             Some(Value::String(folder)) => ModelPlace::Folder(folder),
             Some(_) => return Err(invalid("model", "the address of the model's folder, or null for none, is allowed")),
         };
+        let vectors = match agent.remove("vectors") {
+            None => VectorPlace::Manifest,
+            Some(Value::Null) => VectorPlace::Files,
+            Some(value) => {
+                let engine = EngineConfig::from_json(value)?;
+                engine.check_in_page()?;
+                VectorPlace::Engine(engine)
+            }
+        };
         let filter = optional(options, "filter")?;
         agent.remove("filter");
         let llm = match agent.remove("llm") {
@@ -67,6 +90,7 @@ impl LoadOptions {
         Ok(Self {
             index,
             model,
+            vectors,
             llm,
             filter,
             agent: Value::Object(agent),

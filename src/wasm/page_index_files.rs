@@ -7,12 +7,13 @@ use std::rc::Rc;
 
 use js_sys::Uint8Array;
 
-use super::fetch::{Progress, fetch, resolve};
-use super::options::ModelPlace;
+use super::fetch::{Progress, fetch, post, resolve};
+use super::options::{ModelPlace, VectorPlace};
 use crate::error::{Error, IndexError, Result};
 use crate::host::IndexFiles;
 use crate::index::manifest::{FileEntry, Manifest, join};
 use crate::retrieval::model_manifest::{ModelFileRole, ModelInfo};
+use crate::retrieval::vector_engine::EngineConfig;
 
 /// An index on a server. Clones share the manifest.
 #[derive(Debug, Clone)]
@@ -21,6 +22,7 @@ pub(crate) struct PageIndexFiles {
     /// Absolute address of the manifest, after redirects.
     base: Rc<str>,
     model_place: Rc<ModelPlace>,
+    engine: Rc<Option<EngineConfig>>,
 }
 
 impl PageIndexFiles {
@@ -28,11 +30,31 @@ impl PageIndexFiles {
     ///
     /// # Errors
     /// [`Error::Index`].
-    pub(crate) async fn open(address: &str, model_place: ModelPlace, progress: &Progress) -> Result<Self> {
+    pub(crate) async fn open(
+        address: &str,
+        model_place: ModelPlace,
+        vectors: VectorPlace,
+        progress: &Progress,
+    ) -> Result<Self> {
         let fetched =
             fetch(address, "manifest", None, progress).await.map_err(|reason| unreachable(address, reason))?;
         let manifest = Manifest::from_bytes(&fetched.bytes.to_vec())?;
-        Ok(Self { manifest: Rc::new(manifest), base: fetched.address.into(), model_place: Rc::new(model_place) })
+        let engine = match vectors {
+            VectorPlace::Engine(engine) => Some(engine),
+            VectorPlace::Manifest => manifest.engine.clone(),
+            VectorPlace::Files => None,
+        };
+        Ok(Self {
+            manifest: Rc::new(manifest),
+            base: fetched.address.into(),
+            model_place: Rc::new(model_place),
+            engine: Rc::new(engine),
+        })
+    }
+
+    /// The vector engine that is asked instead of loading the vectors.
+    pub(crate) fn engine(&self) -> Option<&EngineConfig> {
+        self.engine.as_ref().as_ref()
     }
 
     /// What the manifest says.
@@ -61,7 +83,8 @@ impl PageIndexFiles {
 
     /// The model that the index was built with, where it has vectors and the site wants a model.
     pub(crate) fn model(&self) -> Option<&ModelInfo> {
-        let wanted = *self.model_place != ModelPlace::None && !self.manifest.vectors.is_empty();
+        let dense = self.engine.is_some() || !self.manifest.vectors.is_empty();
+        let wanted = *self.model_place != ModelPlace::None && dense;
         self.manifest.model.as_ref().filter(|_| wanted)
     }
 
@@ -115,6 +138,24 @@ impl IndexFiles for PageIndexFiles {
                 Error::Index(IndexError::Damaged(format!("the manifest names no text shard {shard}")))
             })?;
         self.entry(entry, "texts", &Progress::default()).await
+    }
+
+    async fn postings_shard(&self, shard: u32) -> Result<Vec<u8>> {
+        let entry = self.manifest.postings.get(shard as usize).ok_or_else(|| {
+            Error::Index(IndexError::Damaged(format!("the manifest names no shard {shard} of postings")))
+        })?;
+        self.entry(entry, "postings", &Progress::default()).await
+    }
+
+    async fn ask_engine(
+        &self,
+        url: &str,
+        headers: &[(String, String)],
+        body: &str,
+        timeout_ms: u64,
+    ) -> Result<(u16, String)> {
+        let address = resolve(url, &self.base).map_err(Error::VectorEngine)?;
+        post(&address, headers, body, timeout_ms).await.map_err(Error::VectorEngine)
     }
 }
 

@@ -11,6 +11,7 @@ import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { marked } from "marked";
 import { startBrowser, withPage } from "./browser.mjs";
+import { record } from "./rows.mjs";
 import { serve } from "./server.mjs";
 import { kB, median, ms, spread, table } from "./stats.mjs";
 
@@ -161,3 +162,10 @@ table(
     ];
   }),
 );
+
+const peers = ["Pagefind", "Orama"];
+const of = (pick) => Object.fromEntries(peers.map((peer) => [peer, pick(peer)]));
+record("bytes before the first result, documentation, kB", results.docent.bytes / 1000, of((peer) => results[peer].bytes / 1000));
+record("index on disk, documentation, kB", indexBytes.docent / 1000, of((peer) => indexBytes[peer] / 1000));
+record("from nothing to the first result, ms", results.docent.first, of((peer) => results[peer].first));
+record("search by words, documentation, ms", results.docent.search, of((peer) => results[peer].search));

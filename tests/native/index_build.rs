@@ -16,13 +16,13 @@ use docent::retrieval::search_index::SearchRequest;
 use docent::turn::{Language, TokenCounter};
 
 /// Embeds a text as the hashes of its words, and counts how many texts it was given.
-struct HashModel {
+pub(super) struct HashModel {
     info: ModelInfo,
     embedded: AtomicUsize,
 }
 
 impl HashModel {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let file = |role, path: &str| ModelFile { role, path: path.to_owned(), bytes: 1, sha256: "0".repeat(64) };
         let info = ModelInfo {
             id: "hash".to_owned(),
@@ -38,7 +38,7 @@ impl HashModel {
         Self { info, embedded: AtomicUsize::new(0) }
     }
 
-    fn vector(text: &str) -> Vec<f32> {
+    pub(super) fn vector(text: &str) -> Vec<f32> {
         let mut vector = [0.01_f32; 32];
         // A Chinese character is a word of its own.
         let spaced: String =
@@ -74,17 +74,17 @@ impl PassageModel for HashModel {
 }
 
 /// A folder that is gone when the test ends.
-struct Folder(PathBuf);
+pub(super) struct Folder(pub(super) PathBuf);
 
 impl Folder {
-    fn new(name: &str) -> Self {
+    pub(super) fn new(name: &str) -> Self {
         let path = std::env::temp_dir().join(format!("docent-index-{name}-{}", std::process::id()));
         let _ = fs::remove_dir_all(&path);
         fs::create_dir_all(&path).unwrap();
         Self(path)
     }
 
-    fn write(&self, path: &str, text: impl AsRef<[u8]>) {
+    pub(super) fn write(&self, path: &str, text: impl AsRef<[u8]>) {
         let path = self.0.join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
@@ -114,7 +114,7 @@ impl Drop for Folder {
     }
 }
 
-fn documentation(name: &str) -> Folder {
+pub(super) fn documentation(name: &str) -> Folder {
     let folder = Folder::new(name);
     folder.write("guide/install.md", "# Install\n\nRun the installer of the kettle on your machine.\n\n## Linux\n\nUse the package manager of your system to install it, then start the kettle service and look at its log.\n\n```sh\napt install kettle\n```\n");
     folder.write("guide/use.md", "---\ntags: [tea]\nversion: 2\n---\n# Use\n\nBoil the water and pour it over the tea leaves, then wait for three minutes.\n");
@@ -129,7 +129,7 @@ fn documentation(name: &str) -> Folder {
     folder
 }
 
-fn build(docs: &Path, model: &HashModel, cache: &mut EmbeddingCache) -> Built {
+pub(super) fn build(docs: &Path, model: &HashModel, cache: &mut EmbeddingCache) -> Built {
     let corpus = sources::read(docs, &ReadOptions::default(), &|_, _| ()).unwrap();
     let options = BuildOptions { model: Some(model), built: None, model_url: None, agent: None };
     builder::build(corpus, options, cache, &|_, _, _| ()).unwrap()

@@ -10,12 +10,14 @@ use docent::chat::request::LlmConfig;
 use docent::policy::logistic_policy::LogisticWeights;
 use docent::policy::policy_config::PolicyConfig;
 use docent::retrieval::facets::Filter;
+use docent::retrieval::vector_engine::EngineConfig;
 use docent::turn::{
     Action, Contact, Failure, FailureKind, FollowUpKind, Handover, Intent, Language, Mode, Offer, Passage, Scores,
     Source, Trace, TraceStep, Turn, Usage,
 };
 use serde::Serialize;
 use serde_json::Value;
+use serde_json::json;
 
 fn types() -> String {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/pkg/types.d.ts");
@@ -184,7 +186,7 @@ fn nothing_of_a_turn_may_be_left_out_and_every_option_may() {
 fn what_load_takes_is_what_the_agent_reads() {
     let types = types();
     let mut stated: BTreeSet<String> = interface(&types, "AgentOptions").into_keys().collect();
-    for own in ["index", "model", "llm", "filter", "sink"] {
+    for own in ["index", "model", "vectors", "llm", "filter", "sink"] {
         assert!(stated.remove(own), "{own} is missing");
     }
     let config = AgentConfig::default();
@@ -204,6 +206,11 @@ fn what_load_takes_is_what_the_agent_reads() {
     assert_eq!(llm, keys(&defaults), "the fields of LlmConfig");
     assert_eq!(members(&types, "LlmConfig", "timeouts"), keys(&defaults.timeouts));
     same_fields(&types, "PromptBudget", &config.budget);
+
+    let mut engine: BTreeSet<String> = interface(&types, "VectorEngine").into_keys().collect();
+    assert!(engine.remove("apiKey"));
+    let own = json!({ "engine": "qdrant", "url": "/", "collection": "a", "headers": { "x": "y" } });
+    assert_eq!(engine, keys(&EngineConfig::from_json(own).unwrap()), "the fields of VectorEngine");
 }
 
 #[test]
