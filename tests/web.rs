@@ -272,3 +272,60 @@ async fn search_finds_as_the_reader_types() {
     let error = agent.search("x".into(), js(r#"{"topK": -1}"#)).await.unwrap_err();
     assert_eq!(text(&error, "code"), "invalid_option");
 }
+
+/// Options of a search with an embedding of `length` equal numbers.
+fn with_embedding(mode: &str, length: u32, value: f32) -> JsValue {
+    let options = js(&format!(r#"{{"mode": "{mode}"}}"#));
+    let embedding = js_sys::Float32Array::new_with_length(length);
+    embedding.fill(value, 0, length);
+    Reflect::set(&options, &"embedding".into(), &embedding).unwrap();
+    options
+}
+
+#[wasm_bindgen_test]
+async fn search_takes_an_embedding_made_elsewhere_and_refuses_one_that_does_not_fit() {
+    let agent = load("{}").await;
+    agent.load_vectors(None).await.unwrap();
+    let unit = 1.0 / 384.0_f32.sqrt();
+    let found = agent.search("venv".into(), with_embedding("hybrid", 384, unit)).await.unwrap();
+    assert_eq!(text(&found, "mode"), "hybrid");
+    assert!(get(&found, "passages.0.scores.dense").as_f64().is_some(), "{:?}", JSON::stringify(&found));
+    let plain = js(r#"{"mode": "dense", "embedding": []}"#);
+    let numbers: Array = (0..384).map(|_| JsValue::from(unit)).collect();
+    Reflect::set(&plain, &"embedding".into(), &numbers).unwrap();
+    assert_eq!(text(&agent.search("venv".into(), plain).await.unwrap(), "mode"), "dense");
+    for (bad, part) in [
+        (with_embedding("hybrid", 5, unit), "5 dimensions, the index has 384"),
+        (with_embedding("hybrid", 384, f32::NAN), "not finite"),
+        (js(r#"{"mode": "hybrid", "embedding": "text"}"#), "Float32Array"),
+    ] {
+        let error = agent.search("venv".into(), bad).await.unwrap_err();
+        assert_eq!(text(&error, "code"), "invalid_option");
+        assert!(text(&error, "message").contains(part), "{}", text(&error, "message"));
+    }
+}
+
+#[wasm_bindgen_test]
+async fn an_engine_that_cannot_be_reached_leaves_the_search_by_words_and_is_named() {
+    let engine = r#"{"engine": "qdrant", "url": "http://127.0.0.1:9", "collection": "docs", "timeoutMs": 2000}"#;
+    let agent = load(&format!(r#"{{"vectors": {engine}}}"#)).await;
+    for _ in 0..2 {
+        let found = agent.search("venv".into(), with_embedding("hybrid", 384, 0.05)).await.unwrap();
+        assert_eq!(text(&found, "mode"), "lexical");
+        assert!(text(&found, "passages.0.url").contains("venv"), "{:?}", JSON::stringify(&found));
+        assert!(
+            text(&found, "warnings.0").contains("the vector engine cannot be used"),
+            "{:?}",
+            JSON::stringify(&found)
+        );
+    }
+    for (vectors, part) in [
+        (r#"{"engine": "qdrant", "url": "https://x", "collection": "a", "apiKey": "k"}"#, "allowKeyInPage"),
+        (r#"{"engine": "other", "url": "https://x", "collection": "a"}"#, "vectors"),
+        (r#"7"#, "vectors"),
+    ] {
+        let error = refused(&format!(r#"{{"vectors": {vectors}}}"#)).await;
+        assert_eq!(text(&error, "code"), "invalid_option", "{vectors}");
+        assert!(text(&error, "message").contains(part), "{}", text(&error, "message"));
+    }
+}

@@ -196,16 +196,8 @@ impl Engine<'_> {
             }
             _ => return Err(self.failure(status, &body)),
         };
-        for (field, schema) in [
-            (MODEL, "keyword"),
-            (BUILD, "keyword"),
-            (VERSION, "keyword"),
-            (LANGUAGE, "keyword"),
-            (SECTION, "keyword"),
-            (TAGS, "keyword"),
-            (SAMPLE, "bool"),
-        ] {
-            let body = json!({ "field_name": field, "field_schema": schema });
+        for field in [MODEL, BUILD, VERSION, LANGUAGE, SECTION, TAGS, SAMPLE] {
+            let body = json!({ "field_name": field, "field_schema": "keyword" });
             self.call(Method::PUT, "/index?wait=true", Some(body)).await?;
         }
         Ok(created)

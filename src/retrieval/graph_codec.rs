@@ -7,6 +7,8 @@
 //! **Invariant:** what reaches instant-distance has every neighbor below the number of points, no edge twice, layers
 //! that shrink upwards, and no edge of a layer that leaves it.
 
+use std::cell::RefCell;
+
 use instant_distance::Hnsw;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IntoDeserializer, MapAccess, SeqAccess, Visitor};
@@ -15,7 +17,7 @@ use serde::forward_to_deserialize_any;
 use crate::error::Result;
 use crate::json::Fault;
 use crate::retrieval::codec::{ByteReader, damaged, put_varint};
-use crate::retrieval::vector_index::QuantizedVector;
+use crate::retrieval::quantized_vector::QuantizedVector;
 
 /// Edges of a node on the lowest layer; instant-distance fixes it.
 const LOWEST_EDGES: usize = 64;
@@ -57,9 +59,9 @@ pub(crate) fn write(graph: &Hnsw<QuantizedVector>, out: &mut Vec<u8>) -> Result<
 }
 
 /// Reads what [`write`] wrote, for `count` vectors of `stride` bytes each.
-pub(crate) fn read(
-    reader: &mut ByteReader<'_>,
-    vectors: &[u8],
+pub(crate) fn read<'a>(
+    reader: &mut ByteReader<'a>,
+    vectors: &'a [u8],
     stride: usize,
     count: usize,
     ef_search: usize,
@@ -80,19 +82,18 @@ pub(crate) fn read(
     if count + sizes.iter().sum::<usize>() > reader.remaining() {
         return Err(reader.damaged());
     }
-    let zero = (0..count).map(|_| node::<LOWEST_EDGES>(reader, count)).collect::<Result<Vec<_>>>()?;
-    let layers = sizes
-        .into_iter()
-        .map(|size| (0..size).map(|_| node::<UPPER_EDGES>(reader, size)).collect::<Result<Vec<_>>>())
-        .collect::<Result<Vec<_>>>()?;
-    Hnsw::deserialize(Graph { ef_search, vectors, stride, zero: &zero, layers: &layers })
-        .map_err(|_| damaged("the graph of the vectors"))
+    let nodes = RefCell::new(reader.clone());
+    let graph = Hnsw::deserialize(Graph { ef_search, vectors, stride, count, sizes: &sizes, nodes: &nodes })
+        .map_err(|_| damaged("the graph of the vectors"))?;
+    *reader = nodes.into_inner();
+    Ok(graph)
 }
 
-fn node<const EDGES: usize>(reader: &mut ByteReader<'_>, size: usize) -> Result<[u32; EDGES]> {
-    let mut edges = [NO_EDGE; EDGES];
+/// The next node, which has room for `room` edges, its empty places filled up; `size` is the number of nodes in its layer.
+fn node(reader: &mut ByteReader<'_>, size: usize, room: usize) -> Result<[u32; LOWEST_EDGES]> {
+    let mut edges = [NO_EDGE; LOWEST_EDGES];
     let mut next = 0;
-    for edge in edges.iter_mut().take(reader.at_most(EDGES)?) {
+    for edge in edges.iter_mut().take(reader.at_most(room)?) {
         let id = reader.at_most(size)? + next;
         if id >= size {
             return Err(damaged("an edge of the graph"));
@@ -103,35 +104,48 @@ fn node<const EDGES: usize>(reader: &mut ByteReader<'_>, size: usize) -> Result<
     Ok(edges)
 }
 
-/// The parts of a graph, in the shape in which instant-distance asks serde for them.
-struct Graph<'a> {
+/// The parts of a graph, in the shape and the order in which instant-distance asks serde for them. Nodes are read when they
+/// are asked for, so that a large graph is never held twice.
+struct Graph<'a, 'b> {
     ef_search: usize,
     vectors: &'a [u8],
     stride: usize,
-    zero: &'a [[u32; LOWEST_EDGES]],
-    layers: &'a [Vec<[u32; UPPER_EDGES]>],
+    count: usize,
+    sizes: &'b [usize],
+    nodes: &'b RefCell<ByteReader<'a>>,
 }
 
 /// A value of the graph.
-enum Value<'a> {
+enum Value<'a, 'b> {
     Number(u64),
     Vectors(std::slice::ChunksExact<'a, u8>),
     Vector(&'a [u8]),
-    Lowest(std::slice::Iter<'a, [u32; LOWEST_EDGES]>),
-    Layers(std::slice::Iter<'a, Vec<[u32; UPPER_EDGES]>>),
-    Layer(std::slice::Iter<'a, [u32; UPPER_EDGES]>),
-    Node(std::slice::Iter<'a, u32>),
+    Layers(std::slice::Iter<'b, usize>, &'b RefCell<ByteReader<'a>>),
+    Layer(Layer<'a, 'b>),
+    /// The edges of a node that are still to be handed out.
+    Node(std::iter::Take<std::array::IntoIter<u32, LOWEST_EDGES>>),
+    /// What could not be read.
+    Damaged,
 }
 
-impl<'de> Deserializer<'de> for Graph<'de> {
+/// The nodes of a layer that are still to be read.
+struct Layer<'a, 'b> {
+    left: usize,
+    size: usize,
+    room: usize,
+    nodes: &'b RefCell<ByteReader<'a>>,
+}
+
+impl<'de> Deserializer<'de> for Graph<'de, '_> {
     type Error = Fault;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> std::result::Result<V::Value, Fault> {
         let vectors = if self.vectors.is_empty() { [].chunks_exact(1) } else { self.vectors.chunks_exact(self.stride) };
+        let lowest = Layer { left: self.count, size: self.count, room: LOWEST_EDGES, nodes: self.nodes };
         visitor.visit_map(Fields {
             fields: vec![
-                ("layers", Value::Layers(self.layers.iter())),
-                ("zero", Value::Lowest(self.zero.iter())),
+                ("layers", Value::Layers(self.sizes.iter(), self.nodes)),
+                ("zero", Value::Layer(lowest)),
                 ("points", Value::Vectors(vectors)),
                 ("ef_search", Value::Number(self.ef_search as u64)),
             ],
@@ -145,12 +159,12 @@ impl<'de> Deserializer<'de> for Graph<'de> {
     }
 }
 
-struct Fields<'a> {
-    fields: Vec<(&'static str, Value<'a>)>,
-    value: Option<Value<'a>>,
+struct Fields<'a, 'b> {
+    fields: Vec<(&'static str, Value<'a, 'b>)>,
+    value: Option<Value<'a, 'b>>,
 }
 
-impl<'de> MapAccess<'de> for Fields<'de> {
+impl<'de> MapAccess<'de> for Fields<'de, '_> {
     type Error = Fault;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> std::result::Result<Option<K::Value>, Fault> {
@@ -166,7 +180,7 @@ impl<'de> MapAccess<'de> for Fields<'de> {
 
 /// Each method takes what its caller can read and nothing else: a match on all kinds of values would be compiled for each
 /// of instant-distance's types.
-impl<'de> Deserializer<'de> for Value<'de> {
+impl<'de> Deserializer<'de> for Value<'de, '_> {
     type Error = Fault;
 
     fn deserialize_any<V: Visitor<'de>>(self, _: V) -> std::result::Result<V::Value, Fault> {
@@ -212,7 +226,7 @@ fn unexpected() -> Fault {
     Fault::custom("a value of another kind")
 }
 
-impl<'de> SeqAccess<'de> for Value<'de> {
+impl<'de> SeqAccess<'de> for Value<'de, '_> {
     type Error = Fault;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> std::result::Result<Option<T::Value>, Fault> {
@@ -221,27 +235,33 @@ impl<'de> SeqAccess<'de> for Value<'de> {
 
     fn size_hint(&self) -> Option<usize> {
         match self {
-            Value::Number(_) | Value::Vector(_) => None,
+            Value::Number(_) | Value::Vector(_) | Value::Damaged => None,
             Value::Vectors(vectors) => Some(vectors.len()),
-            Value::Lowest(nodes) => Some(nodes.len()),
-            Value::Layers(layers) => Some(layers.len()),
-            Value::Layer(nodes) => Some(nodes.len()),
+            Value::Layers(layers, _) => Some(layers.len()),
+            Value::Layer(layer) => Some(layer.left),
             Value::Node(ids) => Some(ids.len()),
         }
     }
 }
 
-impl<'a> Iterator for Value<'a> {
+impl Iterator for Value<'_, '_> {
     type Item = Self;
 
     fn next(&mut self) -> Option<Self> {
         match self {
-            Value::Number(_) | Value::Vector(_) => None,
+            Value::Number(_) | Value::Vector(_) | Value::Damaged => None,
             Value::Vectors(vectors) => vectors.next().map(Value::Vector),
-            Value::Lowest(nodes) => nodes.next().map(|node| Value::Node(node.iter())),
-            Value::Layers(layers) => layers.next().map(|layer| Value::Layer(layer.iter())),
-            Value::Layer(nodes) => nodes.next().map(|node| Value::Node(node.iter())),
-            Value::Node(ids) => ids.next().map(|id| Value::Number(u64::from(*id))),
+            Value::Layers(sizes, nodes) => {
+                let size = *sizes.next()?;
+                Some(Value::Layer(Layer { left: size, size, room: UPPER_EDGES, nodes }))
+            }
+            Value::Layer(layer) => {
+                layer.left = layer.left.checked_sub(1)?;
+                // A node that cannot be read hands out no edges, which instant-distance refuses.
+                let edges = node(&mut layer.nodes.borrow_mut(), layer.size, layer.room);
+                Some(edges.map_or(Value::Damaged, |edges| Value::Node(edges.into_iter().take(layer.room))))
+            }
+            Value::Node(ids) => ids.next().map(|id| Value::Number(u64::from(id))),
         }
     }
 }

@@ -18,6 +18,7 @@ pub mod lexical_index;
 pub mod lexical_query;
 pub mod model_manifest;
 pub(crate) mod postings;
+mod quantized_vector;
 pub mod search_index;
 pub mod second_stage;
 pub mod synonyms;

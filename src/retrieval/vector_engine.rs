@@ -21,6 +21,7 @@ use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::{Error, Result};
+use crate::json;
 use crate::retrieval::dense_leg::{Background, DenseLeg, sort_hits};
 use crate::retrieval::document::Document;
 use crate::retrieval::facets::{Filter, version_lines};
@@ -38,8 +39,10 @@ pub const PASSAGE: &str = "passage";
 pub const MODEL: &str = "model";
 /// The payload field that tells the points of one build from those of another.
 pub const BUILD: &str = "build";
-/// The payload field that is true on the points that stand for all.
+/// The payload field that the points have which stand for all.
 pub const SAMPLE: &str = "sample";
+/// Its value: a word, like every other facet, so that one kind of payload index serves all of them.
+const SAMPLED: &str = "yes";
 /// The payload field with the versions that a page answers for.
 pub const VERSION: &str = "version";
 /// The payload field with the page's language.
@@ -107,8 +110,10 @@ impl EngineConfig {
     /// # Errors
     /// [`Error::InvalidOption`] naming the field.
     pub fn from_json(value: Value) -> Result<Self> {
-        let config: Self = serde_json::from_value(value)
-            .map_err(|error| Error::InvalidOption { name: "vectors".to_owned(), reason: error.to_string() })?;
+        let config: Self = json::from_value(&value).map_err(|fault| {
+            let name = if fault.path().is_empty() { "vectors".to_owned() } else { format!("vectors.{}", fault.path()) };
+            Error::InvalidOption { name, reason: fault.reason().to_owned() }
+        })?;
         config.check()?;
         Ok(config)
     }
@@ -211,9 +216,11 @@ pub fn payload(passage: &str, document: &Document, model: &str, build: &str, sam
         PASSAGE: passage,
         MODEL: model,
         BUILD: build,
-        SAMPLE: sample,
         LANGUAGE: document.language,
     });
+    if sample {
+        fields[SAMPLE] = SAMPLED.into();
+    }
     // A page without a version belongs to every version: the field is then missing, which the filter asks for.
     if let Some(version) = &document.version {
         fields[VERSION] = version_lines(version).into();
@@ -297,7 +304,7 @@ impl EngineCall {
         ids.sort_unstable();
         let of_model = conditions(&Filter::default(), model);
         let mut sampled = of_model.clone();
-        sampled.push(json!({ "key": SAMPLE, "match": { "value": true } }));
+        sampled.push(json!({ "key": SAMPLE, "match": { "value": SAMPLED } }));
         // Found with the quantized vectors, scored with the full ones: what the page compares are cosines.
         let params = json!({ "quantization": { "rescore": true } });
         let mut searches = vec![
@@ -315,7 +322,7 @@ impl EngineCall {
         Self {
             url: config.address("/points/query/batch"),
             headers: config.request_headers(),
-            body: json!({ "searches": searches }).to_string(),
+            body: json::to_text(&json!({ "searches": searches })),
             timeout_ms: config.timeout_ms,
             model: model.to_owned(),
             dimension: query.len(),
@@ -442,7 +449,7 @@ struct Payload {
 /// # Errors
 /// [`Error::VectorEngine`] for anything else, such as a web page.
 pub(crate) fn read_reply<T: serde::de::DeserializeOwned>(body: &str) -> Result<Reply<T>> {
-    serde_json::from_str(body).map_err(|error| Error::VectorEngine(strange(body, &error.to_string())))
+    json::from_text(body).map_err(|fault| Error::VectorEngine(strange(body, &fault.to_string())))
 }
 
 fn strange(body: &str, reason: &str) -> String {
@@ -459,7 +466,7 @@ fn strange(body: &str, reason: &str) -> String {
 /// What an answer with an error status means and what to do.
 #[must_use]
 pub fn failure(status: u16, body: &str, collection: &str) -> String {
-    let stated = serde_json::from_str::<Value>(body).ok().and_then(|value| {
+    let stated = json::parse(body).ok().and_then(|value| {
         let error = value.get("status")?.get("error")?.as_str()?;
         Some(error.chars().take(MAX_MESSAGE_CHARS).collect::<String>())
     });

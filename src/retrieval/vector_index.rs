@@ -10,102 +10,25 @@
 
 use std::cell::RefCell;
 
-use instant_distance::{Hnsw, Point, Search};
-use serde::{Deserialize, Serialize};
+use instant_distance::{Heuristic, Hnsw, Search};
 
 use crate::error::Result;
 use crate::retrieval::codec::{ByteReader, put_varint};
 use crate::retrieval::dense_leg::{Background, DenseLeg, background_sample, sort_hits};
 use crate::retrieval::graph_codec;
+use crate::retrieval::quantized_vector::{BlockedQuery, QuantizedVector};
 
 /// Candidates that the graph keeps while it searches. Higher finds more and costs time in proportion.
-pub const EF_SEARCH: usize = 100;
+pub const EF_SEARCH: usize = 200;
 
 /// Candidates that the graph keeps while it is built. Higher makes better edges and costs build time in proportion.
-pub const EF_CONSTRUCTION: usize = 120;
+pub const EF_CONSTRUCTION: usize = 400;
 
 /// Seed of the graph's random order; any fixed number makes the bytes of an index reproducible.
 const SEED: u64 = 0x00d0_ce47;
 
 /// Chunks up to which a filtered search compares with each; above, the graph is searched and its answer filtered.
 const SCAN_LIMIT: usize = 4_000;
-
-/// A vector as one scale and a signed byte a dimension: `value = scale × byte`.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct QuantizedVector {
-    pub(crate) scale: f32,
-    pub(crate) values: Box<[i8]>,
-}
-
-impl QuantizedVector {
-    /// The nearest quantized vector; a vector without any finite value above 0 becomes zero.
-    pub(crate) fn new(vector: &[f32]) -> Self {
-        let largest = vector.iter().fold(0.0_f32, |most, value| most.max(value.abs()));
-        if !largest.is_finite() || largest == 0.0 {
-            return Self { scale: 0.0, values: vec![0; vector.len()].into() };
-        }
-        let scale = largest / 127.0;
-        Self { scale, values: vector.iter().map(|value| (value / scale).round() as i8).collect() }
-    }
-
-    fn dot(&self, other: &Self) -> f32 {
-        let sum: i32 =
-            self.values.iter().zip(&*other.values).map(|(a, b)| i32::from(i16::from(*a) * i16::from(*b))).sum();
-        sum as f32 * self.scale * other.scale
-    }
-
-    /// The cosine to a unit vector in full precision.
-    fn cosine(&self, query: &[f32]) -> f32 {
-        // Eight sums side by side let the compiler use vector instructions, which one running sum of floats forbids.
-        let mut sums = [0.0_f32; 8];
-        let mut stored = self.values.chunks_exact(8);
-        let mut asked = query.chunks_exact(8);
-        for (values, query) in stored.by_ref().zip(asked.by_ref()) {
-            for lane in 0..8 {
-                sums[lane] += f32::from(values[lane]) * query[lane];
-            }
-        }
-        let rest: f32 = stored.remainder().iter().zip(asked.remainder()).map(|(a, b)| f32::from(*a) * b).sum();
-        (sums.iter().sum::<f32>() + rest) * self.scale
-    }
-}
-
-impl Point for QuantizedVector {
-    fn distance(&self, other: &Self) -> f32 {
-        1.0 - self.dot(other)
-    }
-}
-
-/// The vectors stand in a section of their own; the graph's serializer only needs the edges.
-impl Serialize for QuantizedVector {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        serializer.serialize_unit()
-    }
-}
-
-impl<'de> Deserialize<'de> for QuantizedVector {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        struct Visitor;
-        impl<'de> serde::de::Visitor<'de> for Visitor {
-            type Value = QuantizedVector;
-            fn expecting(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                out.write_str("a scale of 4 bytes and the values")
-            }
-            fn visit_borrowed_bytes<E: serde::de::Error>(
-                self,
-                bytes: &'de [u8],
-            ) -> std::result::Result<Self::Value, E> {
-                let (scale, values) =
-                    bytes.split_first_chunk::<4>().ok_or_else(|| E::invalid_length(bytes.len(), &self))?;
-                Ok(QuantizedVector {
-                    scale: f32::from_le_bytes(*scale),
-                    values: values.iter().map(|value| *value as i8).collect(),
-                })
-            }
-        }
-        deserializer.deserialize_bytes(Visitor)
-    }
-}
 
 /// The dense leg of an index.
 pub struct VectorIndex {
@@ -150,8 +73,12 @@ impl VectorIndex {
         }
         let points = vectors.iter().map(|vector| QuantizedVector::new(vector)).collect();
         let builder = instant_distance::Builder::default();
+        // Only diverse edges are kept, not those that a better one makes superfluous: a node has about four instead of 64,
+        // which finds as much with a wider search in a fraction of the time, and builds in a tenth of it.
+        let edges = Heuristic { extend_candidates: false, keep_pruned: false };
         let (graph, ids) = builder
             .seed(SEED)
+            .select_heuristic(Some(edges))
             .ef_construction(ef_construction)
             .ef_search(EF_SEARCH)
             .build_hnsw::<QuantizedVector>(points);
@@ -198,10 +125,11 @@ impl VectorIndex {
         }
         let mut search = self.search.borrow_mut();
         let point = QuantizedVector::new(query);
+        let query = BlockedQuery::new(query);
         let mut hits: Vec<(u32, f32)> = self
             .graph
             .search(&point, &mut search)
-            .map(|item| (self.chunk_of[item.pid.into_inner() as usize], item.point.cosine(query)))
+            .map(|item| (self.chunk_of[item.pid.into_inner() as usize], item.point.cosine(&query)))
             .collect();
         sort_hits(&mut hits, limit);
         hits
@@ -210,8 +138,12 @@ impl VectorIndex {
     /// The `limit` nearest among `chunks`, by comparing with each of them.
     #[must_use]
     pub fn nearest_among(&self, query: &[f32], chunks: impl IntoIterator<Item = u32>, limit: usize) -> Vec<(u32, f32)> {
-        let mut hits: Vec<(u32, f32)> =
-            chunks.into_iter().filter_map(|chunk| Some((chunk, self.cosine(query, chunk)?))).collect();
+        let blocked = BlockedQuery::new(query);
+        let fits = query.len() == self.dimension;
+        let mut hits: Vec<(u32, f32)> = chunks
+            .into_iter()
+            .filter_map(|chunk| Some((chunk, self.vector(chunk).filter(|_| fits)?.cosine(&blocked))))
+            .collect();
         sort_hits(&mut hits, limit);
         hits
     }
@@ -220,7 +152,7 @@ impl VectorIndex {
     #[must_use]
     pub fn cosine(&self, query: &[f32], chunk: u32) -> Option<f32> {
         let vector = self.vector(chunk)?;
-        (query.len() == self.dimension).then(|| vector.cosine(query))
+        (query.len() == self.dimension).then(|| vector.cosine(&BlockedQuery::new(query)))
     }
 
     /// The cosine of two chunks.
@@ -233,7 +165,7 @@ impl VectorIndex {
     #[must_use]
     pub fn vector_of(&self, chunk: u32) -> Vec<f32> {
         self.vector(chunk).map_or_else(Vec::new, |vector| {
-            vector.values.iter().map(|value| f32::from(*value) * vector.scale).collect()
+            vector.values(self.dimension).map(|value| f32::from(value) * vector.scale()).collect()
         })
     }
 
@@ -254,8 +186,8 @@ impl VectorIndex {
             out.extend_from_slice(&chunk.to_le_bytes());
         }
         for (_, point) in self.graph.iter() {
-            out.extend_from_slice(&point.scale.to_le_bytes());
-            out.extend(point.values.iter().map(|value| *value as u8));
+            out.extend_from_slice(&point.scale().to_le_bytes());
+            out.extend(point.values(self.dimension).map(|value| value as u8));
         }
         graph_codec::write(&self.graph, &mut out)?;
         Ok(out)
@@ -332,8 +264,8 @@ impl DenseLeg for VectorIndex {
     }
 
     fn background(&self, query: &[f32]) -> Background {
-        let cosines: Vec<f32> =
-            background_sample(self.len()).filter_map(|chunk| Self::cosine(self, query, chunk)).collect();
+        let sample = self.nearest_among(query, background_sample(self.len()), usize::MAX);
+        let cosines: Vec<f32> = sample.into_iter().map(|hit| hit.1).collect();
         Background::of_sample(&self.model, &cosines)
     }
 }

@@ -293,6 +293,9 @@ impl Agent {
             warnings.push(format!("{error}; lexical search goes on"));
             None
         });
+        if request.embedding.is_some() && !self.agent.with_index(|index| index.has_dense_leg()).unwrap_or(false) {
+            warnings.push("the vectors of the index are not loaded; lexical search goes on".to_owned());
+        }
         // Where the engine did not answer, a search by words is what is left; a vector alone finds nothing.
         let embedding = request.embedding.filter(|_| self.files.engine().is_none() || engine.is_some());
         let request = SearchRequest { engine: engine.as_ref(), embedding, ..request };

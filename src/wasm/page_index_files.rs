@@ -11,7 +11,7 @@ use super::fetch::{Progress, fetch, post, resolve};
 use super::options::{ModelPlace, VectorPlace};
 use crate::error::{Error, IndexError, Result};
 use crate::host::IndexFiles;
-use crate::index::manifest::{FileEntry, Manifest, join};
+use crate::index::manifest::{FileEntry, Manifest};
 use crate::retrieval::model_manifest::{ModelFileRole, ModelInfo};
 use crate::retrieval::vector_engine::EngineConfig;
 
@@ -114,18 +114,28 @@ impl PageIndexFiles {
     }
 
     async fn joined(&self, entries: &[FileEntry], name: &str, progress: &Progress) -> Result<Vec<u8>> {
-        let mut parts = Vec::with_capacity(entries.len());
+        // One buffer for all parts: a large file is not held twice. The manifest bounds the sum.
+        let length: u64 = entries.iter().map(|entry| entry.bytes).sum();
+        let mut joined = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
         for entry in entries {
-            parts.push(self.entry(entry, name, progress).await?);
+            let fetched = self.fetch(entry, name, progress).await?;
+            let start = joined.len();
+            joined.resize(start + fetched.length() as usize, 0);
+            fetched.copy_to(&mut joined[start..]);
+            entry.check_length(&joined[start..])?;
         }
-        join(entries, parts)
+        Ok(joined)
     }
 
-    async fn entry(&self, entry: &FileEntry, name: &str, progress: &Progress) -> Result<Vec<u8>> {
+    async fn fetch(&self, entry: &FileEntry, name: &str, progress: &Progress) -> Result<Uint8Array> {
         let address = resolve(&entry.path, &self.base).map_err(|reason| unreachable(&entry.path, reason))?;
         let fetched =
             fetch(&address, name, Some(entry.bytes), progress).await.map_err(|reason| unreachable(&address, reason))?;
-        let bytes = fetched.bytes.to_vec();
+        Ok(fetched.bytes)
+    }
+
+    async fn entry(&self, entry: &FileEntry, name: &str, progress: &Progress) -> Result<Vec<u8>> {
+        let bytes = self.fetch(entry, name, progress).await?.to_vec();
         entry.check_length(&bytes)?;
         Ok(bytes)
     }

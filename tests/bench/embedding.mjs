@@ -12,6 +12,7 @@ import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { startBrowser, withPage } from "./browser.mjs";
+import { record } from "./rows.mjs";
 import { serve } from "./server.mjs";
 import { kB, median, ms, spread, table } from "./stats.mjs";
 
@@ -227,3 +228,12 @@ table(
     size("onnxruntime-web", join(modules, "onnxruntime-web/dist/ort-wasm-simd-threaded.wasm")),
   ],
 );
+
+const of = (pick) => Object.fromEntries(peers.map(([format, result]) => [`onnxruntime-web, ${format}`, pick(result)]));
+for (const tokens of TOKENS) record(`embedding, ${tokens} tokens, ms`, ours.times[tokens], of((result) => result.times[tokens]));
+record("model bytes in memory to first embedding, ms", ours.first, of((result) => result.first));
+record("embedder, wasm memory, MB", ours.memory / 1e6, of((result) => result.memory / 1e6));
+const brotliBytes = (path) => brotliCompressSync(readFileSync(path), { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } }).length;
+record("embedder module, brotli, kB", brotliBytes(join(pkg, "wasm/docent_embedder_bg.wasm")) / 1000, {
+  "onnxruntime-web": brotliBytes(join(modules, "onnxruntime-web/dist/ort-wasm-simd-threaded.wasm")) / 1000,
+});

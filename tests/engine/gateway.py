@@ -75,8 +75,8 @@ def describe(name, _):
 def index(name, text):
     shard, _ = collection(name)
     request = rest.CreateFieldIndex.model_validate_json(text)
-    kinds = {"keyword": edge.PayloadSchemaType.Keyword, "bool": edge.PayloadSchemaType.Bool}
-    shard.update(edge.UpdateOperation.create_field_index(request.field_name, kinds[request.field_schema.value]))
+    assert request.field_schema == rest.PayloadSchemaType.KEYWORD
+    shard.update(edge.UpdateOperation.create_field_index(request.field_name, edge.PayloadSchemaType.Keyword))
     return {"operation_id": 1, "status": "completed"}
 
 
