@@ -22,7 +22,7 @@ use crate::retrieval::quantized_vector::{BlockedQuery, QuantizedVector};
 pub const EF_SEARCH: usize = 200;
 
 /// Candidates that the graph keeps while it is built. Higher makes better edges and costs build time in proportion.
-pub const EF_CONSTRUCTION: usize = 400;
+pub const EF_CONSTRUCTION: usize = 200;
 
 /// Seed of the graph's random order; any fixed number makes the bytes of an index reproducible.
 const SEED: u64 = 0x00d0_ce47;
