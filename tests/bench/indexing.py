@@ -7,6 +7,7 @@ passages on all cores, batched by length, in turns; the best of onnxruntime's fo
 whole by docent and by onnxruntime in float32: the mean cosine between them, and nDCG@10 of the dense leg for both.
 """
 
+import json
 import os
 import re
 import statistics
@@ -104,6 +105,12 @@ def main():
         title = name if name == "docent" else f"onnxruntime, {name}"
         print(f"| {title} | {middle[name]:.1f} ({min(values):.1f}, {max(values):.1f}) | {middle['docent'] / middle[name]:.2f} |")
     print(f"\nTo the best of onnxruntime's formats: {middle['docent'] / best:.2f}")
+    if "DOCENT_BENCH_ROWS" in os.environ:
+        # A row of the one table, see rows.mjs.
+        peers = {f"onnxruntime, {name}": values for name, values in rates.items() if name != "docent"}
+        row = {"what": "embedding natively, passages/s", "ours": rates["docent"], "peers": peers, "best": "high"}
+        with open(os.environ["DOCENT_BENCH_ROWS"], "a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
 
     print("\nAccuracy beside onnxruntime in float32\n")
     print("| set | mean cosine | lowest | nDCG@10 float32 | nDCG@10 docent | loss |\n| --- | ---: | ---: | ---: | ---: | ---: |")
