@@ -39,7 +39,8 @@ struct Edges {
 pub(crate) fn write(graph: &Hnsw<QuantizedVector>, out: &mut Vec<u8>) -> Result<()> {
     let unreadable = |_| damaged("the edges of the graph");
     let json = serde_json::to_vec(graph).map_err(unreadable)?;
-    let edges: Edges = serde_json::from_slice(&json).map_err(unreadable)?;
+    let mut edges: Edges = serde_json::from_slice(&json).map_err(unreadable)?;
+    connect(&mut edges.zero);
     put_varint(out, edges.layers.len() as u64);
     for layer in &edges.layers {
         put_varint(out, layer.len() as u64);
@@ -56,6 +57,27 @@ pub(crate) fn write(graph: &Hnsw<QuantizedVector>, out: &mut Vec<u8>) -> Result<
         }
     }
     Ok(())
+}
+
+/// Gives every node of the lowest layer an edge that leads to it: where only diverse edges are kept, a node may have none
+/// left, and no search would find it. The edge comes from the nearest of its own neighbors that has room.
+fn connect(nodes: &mut [Vec<u32>]) {
+    let mut reached = vec![false; nodes.len()];
+    for id in nodes.iter().flatten().filter(|id| **id != NO_EDGE) {
+        if let Some(node) = reached.get_mut(*id as usize) {
+            *node = true;
+        }
+    }
+    for node in (0..nodes.len()).filter(|node| !reached[*node]) {
+        // instant-distance keeps a node's edges nearest first.
+        let near: Vec<u32> = nodes[node].iter().copied().filter(|id| *id != NO_EDGE).collect();
+        for neighbor in near {
+            if let Some(free) = nodes[neighbor as usize].iter_mut().find(|id| **id == NO_EDGE) {
+                *free = node as u32;
+                break;
+            }
+        }
+    }
 }
 
 /// Reads what [`write`] wrote, for `count` vectors of `stride` bytes each.
@@ -263,5 +285,21 @@ impl Iterator for Value<'_, '_> {
             }
             Value::Node(ids) => ids.next().map(|id| Value::Number(u64::from(id))),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_that_no_edge_leads_to_gets_one_from_its_nearest_neighbor_with_room() {
+        let mut nodes = vec![vec![1, 2], vec![0, 2], vec![0, NO_EDGE], vec![1, 2]];
+        connect(&mut nodes);
+        // The nearest, 1, has no room; 2 has.
+        assert_eq!(nodes, [vec![1, 2], vec![0, 2], vec![0, 3], vec![1, 2]]);
+        let again = nodes.clone();
+        connect(&mut nodes);
+        assert_eq!(nodes, again);
     }
 }

@@ -19,7 +19,7 @@ use crate::retrieval::graph_codec;
 use crate::retrieval::quantized_vector::{BlockedQuery, QuantizedVector};
 
 /// Candidates that the graph keeps while it searches. Higher finds more and costs time in proportion.
-pub const EF_SEARCH: usize = 200;
+pub const EF_SEARCH: usize = 400;
 
 /// Candidates that the graph keeps while it is built. Higher makes better edges and costs build time in proportion.
 pub const EF_CONSTRUCTION: usize = 200;
@@ -87,7 +87,9 @@ impl VectorIndex {
         for (chunk, point) in point_of.iter().enumerate() {
             chunk_of[*point as usize] = chunk as u32;
         }
-        Ok(Self { model: model.to_owned(), dimension, graph, chunk_of, point_of, search: RefCell::default() })
+        let built = Self { model: model.to_owned(), dimension, graph, chunk_of, point_of, search: RefCell::default() };
+        // What was built is what will be read: writing connects the nodes that no edge leads to.
+        Self::from_bytes(&built.to_bytes()?)
     }
 
     /// Id of the model that made the vectors.
