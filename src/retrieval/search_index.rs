@@ -233,7 +233,8 @@ impl SearchIndex {
         let (Some(engine), Some(model), Some(embedding)) = (&self.engine, &self.parts.model, request.embedding) else {
             return Ok(None);
         };
-        if request.mode == Mode::Lexical {
+        let foreign = request.mode == Mode::Hybrid && !self.model_knows(request.query);
+        if request.mode == Mode::Lexical || foreign {
             return Ok(None);
         }
         if embedding.len() != model.dimension || embedding.iter().any(|value| !value.is_finite()) {
