@@ -121,9 +121,13 @@ size: pkg ## The size budget: fails when a module or the widget has grown past i
 	node tests/size.mjs
 
 .PHONY: eval
-eval: release-bin ## Retrieval, rewriting and policy on the sets under DOCENT_TESTDATA, as one table.
+eval: release-bin ## Retrieval on the sets under DOCENT_TESTDATA: legs and evidence, held-out weights, graph, both languages.
 	@sh tests/need.sh cargo
+	@test -n "$(DOCENT_TESTDATA)" || { echo "DOCENT_TESTDATA names no folder with the sets" >&2; exit 1; }
 	$(RELEASE) eval --all
+	$(RELEASE) eval --all --hold-out
+	$(RELEASE) eval --all --graph
+	$(RELEASE) eval --cross-lingual "$(DOCENT_TESTDATA)/corpora/vue-docs-en" "$(DOCENT_TESTDATA)/corpora/vue-docs-zh"
 
 .PHONY: bench
 bench: pkg release-bin ## Speed, memory and sizes beside the peers, in headless Chromium, as one table.

@@ -39,7 +39,7 @@ const SHARD_FULL: usize = SHARD_BYTES * 3 / 4;
 /// Texts that are embedded between two writes of the cache: what a stopped run loses.
 const EMBED_BATCH: usize = 256;
 /// Times that a Chinese word must occur to get into the word list. Jieba's new words are guesses where they occur once.
-const LEAST_WORD_COUNT: usize = 2;
+pub const LEAST_WORD_COUNT: usize = 2;
 /// Tokens that a chunk may have where no model says so: what the smallest supported model sees.
 const LIMIT_WITHOUT_MODEL: usize = 254;
 

@@ -238,7 +238,7 @@ impl Agent {
         let embedding = match mode {
             Mode::Lexical => None,
             Mode::Dense | Mode::Hybrid if self.agent.mode() == Mode::Hybrid => {
-                Some(self.embedding.embed_query(text).await?)
+                Some(self.agent.embed_query(text).await?)
             }
             Mode::Dense | Mode::Hybrid => None,
         };
