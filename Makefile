@@ -124,10 +124,14 @@ size: pkg ## The size budget: fails when a module or the widget has grown past i
 .PHONY: eval
 eval: release-bin ## Retrieval, rewriting, routing and policy on the sets under DOCENT_TESTDATA, as tables.
 	@sh tests/need.sh cargo
+	@test -n "$(DOCENT_TESTDATA)" || { echo "DOCENT_TESTDATA names no folder with the sets" >&2; exit 1; }
 	$(RELEASE) eval --all
 	$(RELEASE) eval --rewrite $(EVAL)/mtrag-un $(EVAL)/kdconv-travel-dev $(EVAL)/canard-dev/dev.json
 	$(RELEASE) eval --route tests/routing/en.jsonl tests/routing/zh.jsonl $(EVAL)/canard-dev/dev.json $(EVAL)/mtrag-un/policy.jsonl $(EVAL)/kdconv-travel-dev
 	$(RELEASE) eval $(EVAL)/mtrag-un/policy.jsonl --calibrate
+	$(RELEASE) eval --all --hold-out
+	$(RELEASE) eval --all --graph
+	$(RELEASE) eval --cross-lingual "$(DOCENT_TESTDATA)/corpora/vue-docs-en" "$(DOCENT_TESTDATA)/corpora/vue-docs-zh"
 
 .PHONY: bench
 bench: pkg release-bin ## Speed, memory and sizes beside the peers, in headless Chromium, as one table.

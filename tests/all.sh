@@ -63,6 +63,13 @@ step clippy-wasm clippy_on --target wasm32-unknown-unknown
 step models make --no-print-directory models
 step multilingual-model multilingual_model
 step native make --no-print-directory native
+if [ "${DOCENT_SLOW:-}" = 1 ]; then
+    step sites sh tests/sites/check.sh
+else
+    echo "skipped: the site generators (DOCENT_SLOW is not set)" >"$logs/sites.log"
+    skipped=$((skipped + 1))
+    echo ok >"$logs/sites.status"
+fi
 step package make --no-print-directory pkg
 step size make --no-print-directory size
 step web make --no-print-directory web

@@ -14,6 +14,7 @@ mod native {
     mod chat_command;
     mod conversations;
     mod embedding;
+    mod eval_command;
     mod grounding;
     mod guidance;
     mod guidance_sessions;

@@ -19,6 +19,7 @@ use crate::dialogue::dialogue_state::LastGeneration;
 use crate::error::{Error, Result};
 use crate::host::{ChatClient, Clock, EmbeddingModel, IndexFiles, StopSignal};
 use crate::retrieval::facets::{Filter, Preferences};
+use crate::retrieval::query_embeddings::QueryEmbeddings;
 use crate::retrieval::search_index::{SearchIndex, SearchRequest};
 use crate::retrieval::vector_engine::EngineAnswer;
 use crate::turn::{Mode, Turn};
@@ -59,7 +60,7 @@ pub struct ConversationalAgent<C, E, F, K> {
     pub(super) hosts: Hosts<C, E, F, K>,
     pub(super) session: RefCell<Session>,
     pub(super) index: RefCell<Option<SearchIndex>>,
-    pub(super) embeddings: RefCell<Vec<(String, Vec<f32>)>>,
+    pub(super) embeddings: RefCell<QueryEmbeddings>,
     pub(super) filter: RefCell<Rc<dyn ContentFilter>>,
     pub(super) sink: RefCell<Option<Sink>>,
     /// Until when the vector engine is not asked again, on the monotonic clock, because it could not be reached.
@@ -94,7 +95,7 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> ConversationalAg
             hosts,
             session: RefCell::new(session),
             index: RefCell::new(None),
-            embeddings: RefCell::new(Vec::new()),
+            embeddings: RefCell::default(),
             filter: RefCell::new(filter),
             sink: RefCell::new(None),
             engine_rests_until: Cell::new(f64::NEG_INFINITY),
@@ -161,6 +162,21 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> ConversationalAg
         let hybrid =
             self.index.borrow().as_ref().is_some_and(|index| super::knowledge::is_hybrid(index, model.as_deref()));
         if hybrid { Mode::Hybrid } else { Mode::Lexical }
+    }
+
+    /// The embedding of a query, computed once for texts that come again.
+    ///
+    /// # Errors
+    /// [`Error::Model`](crate::error::Error::Model) when there is no model yet, or it fails.
+    pub async fn embed_query(&self, text: &str) -> Result<Vec<f32>> {
+        let model = self.hosts.embedding.model_id().unwrap_or_default();
+        let known = self.embeddings.borrow_mut().get(&model, text);
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let embedding = self.hosts.embedding.embed_query(text).await?;
+        self.embeddings.borrow_mut().insert(&model, text, embedding.clone());
+        Ok(embedding)
     }
 
     /// Replaces the content filter.

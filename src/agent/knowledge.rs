@@ -21,8 +21,6 @@ use crate::turn::{Language, Mode, Passage, Scores};
 
 /// Times that texts are fetched for one search; each may change which passages stand on top.
 const MOST_FETCHES: usize = 3;
-/// Embeddings kept for comparing a question with the ones before it.
-const KEPT_EMBEDDINGS: usize = 8;
 /// Evidence of a page's passages that were not found by the question but opened by the reader, 0..=1: neither for nor
 /// against.
 const OPENED_EVIDENCE: f32 = 0.5;
@@ -209,19 +207,13 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> TurnRun<'_, '_, 
             self.warn_once(format!("the words alone answer: {model} does not know the question's language"));
             return None;
         }
-        if let Some((_, known)) = self.agent.embeddings.borrow().iter().find(|(known, _)| known == text) {
-            return Some(known.clone());
+        if !knows {
+            self.warn_once(format!("the words alone answer: {model} does not know the question's language"));
+            return None;
         }
         // The model may be at work for a reader who has stopped waiting.
-        match self.stop.unless_stopped(self.agent.hosts.embedding.embed_query(text)).await? {
-            Ok(embedding) => {
-                let mut kept = self.agent.embeddings.borrow_mut();
-                if kept.len() == KEPT_EMBEDDINGS {
-                    kept.remove(0);
-                }
-                kept.push((text.to_owned(), embedding.clone()));
-                Some(embedding)
-            }
+        match self.stop.unless_stopped(self.agent.embed_query(text)).await? {
+            Ok(embedding) => Some(embedding),
             Err(error) => {
                 self.warn_once(format!("{error}; lexical search goes on"));
                 None

@@ -10,12 +10,16 @@ use serde::Serialize;
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::cli::eval_beir::{self, BeirSet, SetReport, Settings};
+use crate::cli::eval_graph::{self, GraphReport};
 use crate::cli::model_files::ModelFolders;
-use crate::cli::{eval_policy, eval_rewrite, eval_route, questions, terminal};
+use crate::cli::{eval_cross_lingual, eval_hold_out, eval_policy, eval_rewrite, eval_route, questions, terminal};
 use crate::error::{Error, Result};
 
 /// Names the folder of the shared data, whose `eval` folder `--all` runs.
 const DATA_VARIABLE: &str = "DOCENT_TESTDATA";
+
+/// Questions of each other set that `--all` takes as questions without an answer.
+const STRANGERS: usize = 150;
 
 /// Arguments of `docent eval`.
 #[derive(Debug, clap::Args)]
@@ -45,6 +49,15 @@ pub struct Args {
     /// Also measures the evidence: the questions of this set are taken to have no answer in the others. May be repeated.
     #[arg(long, value_name = "SET")]
     pub evidence: Vec<PathBuf>,
+    /// Measures whether a question in one language finds the page in the other: two folders with the same pages.
+    #[arg(long, conflicts_with_all = ["all", "evidence", "rewrite"])]
+    pub cross_lingual: bool,
+    /// Measures what the graph of the dense leg finds of what exact search finds, and from which size on it is faster.
+    #[arg(long, conflicts_with_all = ["cross_lingual", "lexical", "rewrite"])]
+    pub graph: bool,
+    /// Chooses the weights of the ranking on all sets but one, and measures that one; each set is held out once.
+    #[arg(long, conflicts_with_all = ["cross_lingual", "graph", "lexical", "rewrite"])]
+    pub hold_out: bool,
     /// What only the measurement of the policy takes.
     #[command(flatten)]
     pub policy: eval_policy::Settings,
@@ -97,12 +110,18 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     if args.rewrite {
         return eval_rewrite::run(&folders, &settings, args.json);
     }
-    let mut unanswerable = Vec::new();
-    for folder in &args.evidence {
-        unanswerable.extend(BeirSet::read(folder)?.questions());
+    if args.cross_lingual {
+        return cross_lingual(&folders, &settings, args.json);
+    }
+    if args.graph {
+        return graph(&folders, &settings, args.json);
+    }
+    if args.hold_out {
+        return hold_out(&folders, &settings, args.json);
     }
     let mut reports = Vec::new();
     for folder in &folders {
+        let unanswerable = unanswerable(args, folder, &folders)?;
         let report = eval_beir::evaluate(folder, &settings, &unanswerable)?;
         if !args.json {
             print(&report, reports.is_empty())?;
@@ -114,6 +133,110 @@ pub fn run(args: &Args) -> Result<ExitCode> {
             [report] => terminal::line(&json(report)?)?,
             reports => terminal::line(&json(&reports)?)?,
         }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The questions that have no answer in `folder`: those of the sets that are named, or with `--all` a part of those of every
+/// other set, since the sets are about different things.
+fn unanswerable(args: &Args, folder: &Path, folders: &[PathBuf]) -> Result<Vec<String>> {
+    let mut questions = Vec::new();
+    for named in &args.evidence {
+        questions.extend(BeirSet::read(named)?.questions());
+    }
+    if args.all {
+        for other in folders.iter().filter(|other| *other != folder) {
+            questions.extend(BeirSet::read(other)?.some_questions(STRANGERS));
+        }
+    }
+    Ok(questions)
+}
+
+fn cross_lingual(folders: &[PathBuf], settings: &Settings, as_json: bool) -> Result<ExitCode> {
+    let [first, second] = folders else {
+        let reason = "wants two folders: the same pages in two languages";
+        return Err(Error::Input { path: "--cross-lingual".to_owned(), reason: reason.to_owned() });
+    };
+    let report = eval_cross_lingual::evaluate([first, second], settings)?;
+    if as_json {
+        terminal::line(&json(&report)?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    terminal::line(&format!(
+        "{:34} {:8} {:22} {:>7} {:>7}",
+        "headings of > pages of", "leg", "Hit@1 [95 %]", "Hit@5", "MRR"
+    ))?;
+    for direction in &report.directions {
+        let name = format!("{} > {}", direction.questions, direction.pages);
+        for (leg, metrics) in &direction.metrics {
+            let hit = metrics.hit_at_1;
+            terminal::line(&format!(
+                "{name:34} {leg:8} {:.3} [{:.3}, {:.3}]   {:7.3} {:7.3}",
+                hit.mean, hit.ci[0], hit.ci[1], metrics.hit_at_5.mean, metrics.mrr.mean
+            ))?;
+        }
+        if let Some(share) = direction.above_threshold {
+            terminal::line(&format!("{:34} best passage above the threshold of the evidence: {share:.3}", ""))?;
+        }
+    }
+    terminal::line(&format!(
+        "{} headings of {} pages, model {}",
+        report.questions,
+        report.pages,
+        report.model.as_deref().unwrap_or("none")
+    ))?;
+    report.warnings.iter().for_each(|warning| eprintln!("{warning}"));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn graph(folders: &[PathBuf], settings: &Settings, as_json: bool) -> Result<ExitCode> {
+    let reports =
+        folders.iter().map(|folder| eval_graph::evaluate(folder, settings)).collect::<Result<Vec<GraphReport>>>()?;
+    if as_json {
+        terminal::line(&json(&reports)?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    terminal::line(&format!("{:22} {:>8} {:>9} {:>10} {:>10}", "set", "passages", "recall@10", "graph", "exact"))?;
+    for report in &reports {
+        for row in &report.sizes {
+            terminal::line(&format!(
+                "{:22} {:8} {:9.4} {:7.0} µs {:7.0} µs",
+                report.set, row.passages, row.recall_at_10, row.graph_micros, row.exact_micros
+            ))?;
+        }
+        let from = report.faster_from.map_or_else(
+            || "exact search is faster at every size".to_owned(),
+            |passages| format!("the graph is faster from {passages} passages on"),
+        );
+        terminal::line(&format!("{:22} {from} ({} queries, model {})", "", report.queries, report.model))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn hold_out(folders: &[PathBuf], settings: &Settings, as_json: bool) -> Result<ExitCode> {
+    let reports = eval_hold_out::evaluate(folders, settings)?;
+    if as_json {
+        terminal::line(&json(&reports)?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    terminal::line(&format!(
+        "{:22} {:>8} {:>8} {:22} {:>8}  chosen on the other sets",
+        "held out", "lexical", "dense", "nDCG@10 [95 %]", "defaults"
+    ))?;
+    for report in &reports {
+        let chosen: Vec<String> = report.chosen.iter().map(|(name, value)| format!("{name} {value}")).collect();
+        let ndcg = report.held_out;
+        terminal::line(&format!(
+            "{:22} {:8.3} {:8.3} {:.3} [{:.3}, {:.3}]   {:8.3}  {}",
+            report.set,
+            report.lexical.mean,
+            report.dense.mean,
+            ndcg.mean,
+            ndcg.ci[0],
+            ndcg.ci[1],
+            report.defaults.mean,
+            chosen.join(", ")
+        ))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -164,17 +287,21 @@ fn print(report: &SetReport, first: bool) -> Result<()> {
     for warning in &report.warnings {
         eprintln!("{}: {warning}", report.set);
     }
-    if let Some(evidence) = report.evidence {
-        terminal::line(&format!(
-            "{:width$} evidence: AUC {:.3}, F1 at 0.3 {:.3} ({} answerable, {} not; above 0.3: {:.3} and {:.3})",
-            "",
-            evidence.auc,
-            evidence.f1,
-            evidence.answerable,
-            evidence.unanswerable,
-            evidence.recall,
-            evidence.false_alarms
-        ))?;
+    for (leg, evidence) in &report.evidence {
+        for (group, measured) in
+            [("all", &evidence.all)].into_iter().chain(evidence.groups.iter().map(|(n, g)| (*n, g)))
+        {
+            terminal::line(&format!(
+                "{:width$} evidence {leg:8} {group:8} AUC {:.3}, F1 {:.3}, above the threshold {:.3} of {} answerable and {:.3} of {} others",
+                "",
+                measured.auc,
+                measured.f1,
+                measured.recall,
+                measured.answerable,
+                measured.false_alarms,
+                measured.unanswerable,
+            ))?;
+        }
     }
     Ok(())
 }

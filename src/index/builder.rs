@@ -43,7 +43,7 @@ const MOST_SHARDS: usize = 1024;
 /// Texts that are embedded between two writes of the cache: what a stopped run loses.
 const EMBED_BATCH: usize = 256;
 /// Times that a Chinese word must occur to get into the word list. Jieba's new words are guesses where they occur once.
-const LEAST_WORD_COUNT: usize = 2;
+pub const LEAST_WORD_COUNT: usize = 2;
 /// Tokens that a chunk may have where no model says so: what the smallest supported model sees.
 const LIMIT_WITHOUT_MODEL: usize = 254;
 

@@ -17,8 +17,13 @@ pub struct QueryScale {
     pub most_lexical: f32,
     /// The best cosine of any candidate.
     pub best_dense: f32,
+    /// The mean cosine of the ten best chunks; 0 without a dense leg.
+    pub ten_best: f32,
     /// How similar the query is to chunks in general; `None` without a dense leg.
     pub background: Option<Background>,
+    /// Share of the best ten of one leg that are among the best ten of the other, 0..=1; 0 without a dense leg. Two legs that
+    /// know nothing of each other agree on chunks that are about the question, and on nothing where there are none.
+    pub agreement: f32,
 }
 
 impl QueryScale {
@@ -32,6 +37,12 @@ impl QueryScale {
     #[must_use]
     pub fn dense(&self, cosine: f32) -> f32 {
         self.background.map_or(0.0, |background| (cosine - background.mean) / background.deviation.max(0.01))
+    }
+
+    /// How far a cosine stands above the mean of the ten best, in standard deviations; 0 without a dense leg.
+    #[must_use]
+    pub fn lead(&self, cosine: f32) -> f32 {
+        self.dense(cosine) - self.dense(self.ten_best)
     }
 }
 
@@ -65,7 +76,14 @@ mod tests {
     #[test]
     fn both_legs_raise_the_score() {
         let background = Some(Background { mean: 0.1, deviation: 0.1 });
-        let scale = QueryScale { best_lexical: 8.0, most_lexical: 10.0, best_dense: 0.7, background };
+        let scale = QueryScale {
+            best_lexical: 8.0,
+            most_lexical: 10.0,
+            best_dense: 0.7,
+            ten_best: 0.5,
+            background,
+            agreement: 0.0,
+        };
         let weights = FusionWeights::default();
         let support = Support { lexical: 2.0, cosine: Some(0.3), ..Support::default() };
         let base = fuse(&scale, &support, &weights);

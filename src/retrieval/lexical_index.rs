@@ -19,6 +19,7 @@ use crate::retrieval::codec::{ByteReader, damaged, put_bytes, put_varint};
 use crate::retrieval::document::{Chunk, Document};
 use crate::retrieval::lexical_query::LexicalQuery;
 use crate::retrieval::postings::{Postings, cut};
+use crate::retrieval::postings_cache::PostingsCache;
 use crate::retrieval::term_dictionary::TermDictionary;
 use crate::retrieval::weights::LexicalWeights;
 
@@ -240,6 +241,19 @@ impl LexicalIndex {
     /// # Errors
     /// [`crate::error::IndexError::Damaged`] when a posting names a chunk that is not there.
     pub fn score(&self, query: &LexicalQuery, weights: &LexicalWeights) -> Result<LexicalScores> {
+        self.score_reusing(query, weights, &mut PostingsCache::default())
+    }
+
+    /// The same, with the postings that the searches before have read.
+    ///
+    /// # Errors
+    /// See [`LexicalIndex::score`].
+    pub(crate) fn score_reusing(
+        &self,
+        query: &LexicalQuery,
+        weights: &LexicalWeights,
+        cache: &mut PostingsCache,
+    ) -> Result<LexicalScores> {
         let count = self.chunk_count();
         let mut result = LexicalScores { scores: vec![0.0; count], matched: vec![0; count] };
         let mut frequencies: Vec<(u32, f32)> = Vec::new();
@@ -249,9 +263,14 @@ impl LexicalIndex {
             }
             frequencies.clear();
             for &(number, share) in &term.alternatives {
-                self.each_posting(number as usize, |chunk, found| {
-                    frequencies.push((chunk, share * self.weighted(chunk, found, weights)));
+                let postings = cache.get(number, weights, || {
+                    let mut read = Vec::with_capacity(self.chunks_with(number as usize) as usize);
+                    self.each_posting(number as usize, |chunk, found| {
+                        read.push((chunk, self.weighted(chunk, found, weights)));
+                    })?;
+                    Ok(read)
                 })?;
+                frequencies.extend(postings.iter().map(|(chunk, frequency)| (*chunk, share * frequency)));
             }
             if term.alternatives.len() > 1 {
                 // Several spellings of one term: their frequencies add up before the saturation.

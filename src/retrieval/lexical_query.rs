@@ -9,8 +9,10 @@ use std::collections::HashMap;
 use crate::order;
 use crate::retrieval::analyzer::{Analyzer, Token, TokenKind, fold};
 use crate::retrieval::lexical_index::LexicalIndex;
+use crate::retrieval::phrase_match::PhraseMatch;
 use crate::retrieval::synonyms::Synonyms;
 use crate::retrieval::weights::TermWeights;
+use crate::turn::Language;
 
 /// Terms of a query; a chunk's matches are kept as bits of a `u64`.
 pub const MOST_TERMS: usize = 64;
@@ -68,6 +70,10 @@ pub struct LexicalQuery {
     pub terms: Vec<QueryTerm>,
     /// Share of the query's words that the index holds, 0..=1; 0 for a query without any word.
     pub in_vocabulary: f32,
+    /// The language that it is written in; `None` where it has no letters.
+    pub(crate) language: Option<Language>,
+    /// The words that stand side by side.
+    pub(crate) phrases: PhraseMatch,
 }
 
 impl LexicalQuery {
@@ -88,14 +94,20 @@ impl LexicalQuery {
             .filter(|token| matches!(token.kind, TokenKind::Word | TokenKind::ChineseWord))
             .map(|token| token.term.clone())
             .collect();
-        let mut query = Self::default();
+        let mut query = Self { language: Language::detect(text), ..Self::default() };
         let mut numbers: HashMap<String, usize> = HashMap::new();
         let last_start = tokens.last().map_or(0, |token| token.start);
         let unfinished = options.prefix && tokens.last().is_some_and(|token| token.end == text.len());
         let mut corrections = 0;
-        for token in tokens {
-            if token.stopword && !only_stopwords {
+        query.phrases = PhraseMatch::new(tokens.clone());
+        for at in 0..tokens.len() {
+            if tokens[at].stopword && !only_stopwords {
                 continue;
+            }
+            let mut token = tokens[at].clone();
+            let seam = seam(&tokens, at);
+            if seam == Seam::BetweenWords {
+                token.kind = TokenKind::ChinesePart;
             }
             let weight = options.weights.of(token.kind);
             if let Some(number) = numbers.get(&token.term) {
@@ -115,6 +127,12 @@ impl LexicalQuery {
             {
                 corrections += 1;
                 correct(index, &mut term);
+            }
+            // A pair that no text holds says that a word is unknown, unless it only joins the end of one word to the start
+            // of the next: "键吗" of "支持外键吗" is missing from every corpus.
+            let missing = term.alternatives.is_empty() && !only_stopwords;
+            if missing && (seam != Seam::None || token.kind == TokenKind::ChinesePart) {
+                continue;
             }
             numbers.insert(token.term, query.terms.len());
             query.terms.push(term);
@@ -185,6 +203,49 @@ impl LexicalQuery {
     }
 }
 
+/// Characters that are nearly always words of the sentence's frame, so that a pair with one of them that no text holds is
+/// no unknown word: "键吗", "份了".
+const PARTICLES: &[char] =
+    &['的', '了', '吗', '呢', '吧', '和', '与', '及', '或', '是', '在', '把', '被', '我', '你', '它'];
+
+/// Whether a pair of Chinese characters joins two words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Seam {
+    /// It is no pair, or may be a word of its own.
+    None,
+    /// One of its characters belongs to the frame of the question.
+    AtFrame,
+    /// Both of its characters belong to words of the list.
+    BetweenWords,
+}
+
+/// What the pair at `at` joins, judged by the words that its characters belong to.
+fn seam(tokens: &[Token], at: usize) -> Seam {
+    /// Tokens before a pair that may reach into it: a word and the pairs inside of it.
+    const REACH: usize = 2 * crate::retrieval::analyzer::LONGEST_WORD;
+    let pair = &tokens[at];
+    if pair.kind != TokenKind::ChinesePair {
+        return Seam::None;
+    }
+    let near = &tokens[at.saturating_sub(REACH)..tokens.len().min(at + 3)];
+    let owner = |position: usize| {
+        near.iter().find(|token| {
+            (token.kind == TokenKind::ChineseWord || token.stopword)
+                && **token != *pair
+                && (token.start..token.end).contains(&position)
+        })
+    };
+    // The last byte of a pair lies in its second character.
+    let owners = [owner(pair.start), owner(pair.end - 1)];
+    if owners.iter().flatten().any(|token| token.stopword) || pair.term.contains(PARTICLES) {
+        Seam::AtFrame
+    } else if owners.iter().all(Option::is_some) {
+        Seam::BetweenWords
+    } else {
+        Seam::None
+    }
+}
+
 /// The longest start of `text` of at most `limit` bytes.
 fn shorten(text: &str, limit: usize) -> &str {
     if text.len() <= limit {
@@ -232,5 +293,45 @@ fn take_commonest_idf(index: &LexicalIndex, term: &mut QueryTerm) {
     let commonest = term.alternatives.iter().map(|(number, _)| index.chunks_with(*number as usize)).max();
     if let Some(chunks) = commonest {
         term.idf = index.idf(chunks);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::retrieval::analyzer::WordList;
+    use crate::retrieval::document::{Chunk, Document};
+
+    fn query(text: &str) -> LexicalQuery {
+        let analyzer = Analyzer::new(WordList::new(["支持", "外键", "数据库", "备份", "数据"]));
+        let chunk = Chunk { text: "数据库支持外键。备份数据。".into(), ..Chunk::default() };
+        let index = LexicalIndex::build(&analyzer, &[Document::default()], &[chunk]).unwrap();
+        LexicalQuery::new(&analyzer, &index, &Synonyms::default(), text, &QueryOptions::default())
+    }
+
+    #[test]
+    fn pairs_that_only_join_two_words_are_no_unknown_words() {
+        for text in ["支持外键吗", "如何备份数据库", "数据库备份", "怎么备份数据？"] {
+            let query = query(text);
+            assert_eq!(query.in_vocabulary, 1.0, "{text}: {:?}", query.terms);
+            assert!(query.terms.iter().all(|term| term.known), "{text}: {:?}", query.terms);
+        }
+    }
+
+    #[test]
+    fn words_that_no_text_holds_stay_unknown() {
+        for text in ["故宫门票多少钱", "备份故宫"] {
+            let query = query(text);
+            assert!(query.in_vocabulary < 0.6, "{text}: {:?}", query.terms);
+            assert!(query.terms.iter().any(|term| term.text == "故宫" && !term.known), "{text}: {:?}", query.terms);
+        }
+    }
+
+    #[test]
+    fn a_query_of_two_thousand_characters_is_bounded() {
+        let long = query(&"备份数据库然后导出".repeat(250));
+        assert!(long.terms.len() <= MOST_TERMS);
+        let words: String = (0..400).map(|n| format!("word{n} ")).collect();
+        assert_eq!(query(&words).terms.len(), MOST_TERMS);
     }
 }

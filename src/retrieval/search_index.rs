@@ -10,6 +10,7 @@
 //! **Invariant:** a search is synchronous and pure. What is not there yet (vectors, texts) makes the answer poorer and
 //! is named in it, and is never an error.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 
 use crate::error::{Error, IndexError, Result};
@@ -26,7 +27,8 @@ use crate::retrieval::fusion::{QueryScale, Support, fuse};
 use crate::retrieval::lexical_index::{LexicalIndex, LexicalScores, page_starts};
 use crate::retrieval::lexical_query::{LexicalQuery, QueryOptions};
 use crate::retrieval::model_manifest;
-use crate::retrieval::second_stage::{Candidate, EvidenceReranker, RERANK_DEPTH, Reranker};
+use crate::retrieval::postings_cache::{PostingsCache, Reuse};
+use crate::retrieval::second_stage::{Candidate, EvidenceReranker, RERANK_DEPTH, Reranker, TEXT_DEPTH, recencies};
 use crate::retrieval::synonyms::{Synonyms, carrying};
 use crate::retrieval::text_store::TextStore;
 use crate::retrieval::vector_engine::{EngineAnswer, EngineCall, EngineConfig};
@@ -36,6 +38,9 @@ use crate::turn::{Language, Mode, Passage, Scores};
 
 /// Candidates of each leg.
 const LEG_DEPTH: usize = 100;
+
+/// Results of a leg that are the best ones where two legs are compared, or one passage with all.
+const AGREEMENT_DEPTH: usize = 10;
 
 /// Results that a request may ask for at most.
 pub const MOST_RESULTS: usize = 100;
@@ -137,8 +142,12 @@ pub struct SearchIndex {
     document_numbers: HashMap<String, u32>,
     vectors: Option<VectorIndex>,
     engine: Option<EngineConfig>,
+    /// How recent each page is, see [`recencies`].
+    recencies: Vec<f32>,
     weights: Weights,
     reranker: Box<dyn Reranker>,
+    /// Borrowed only while the lexical leg scores, which calls nothing that could search again.
+    postings: RefCell<PostingsCache>,
 }
 
 impl std::fmt::Debug for SearchIndex {
@@ -182,14 +191,17 @@ impl SearchIndex {
         let numbers = parts.documents.iter().enumerate().map(|(at, d)| (d.id.clone(), at as u32)).collect();
         let weights = Weights::default();
         let reranker = Box::new(EvidenceReranker { weights: weights.second_stage });
+        let recencies = recencies(&parts.documents);
         Ok(Self {
             parts,
             page_starts: starts,
             document_numbers: numbers,
             vectors: None,
             engine: None,
+            recencies,
             weights,
             reranker,
+            postings: RefCell::default(),
         })
     }
 
@@ -284,6 +296,8 @@ impl SearchIndex {
     /// # Errors
     /// [`IndexError::Damaged`] when there is no such shard, or it has another length.
     pub fn set_postings(&mut self, shard: u32, bytes: Vec<u8>) -> Result<()> {
+        // A term of the shard may be remembered as found nowhere.
+        self.postings = RefCell::default();
         self.parts.lexical.insert_postings(shard, bytes)
     }
 
@@ -327,6 +341,12 @@ impl SearchIndex {
     pub fn set_weights(&mut self, weights: Weights) {
         self.weights = weights;
         self.reranker = Box::new(EvidenceReranker { weights: weights.second_stage });
+    }
+
+    /// How often searches found the postings of a term that a search before them had read.
+    #[must_use]
+    pub fn reuse(&self) -> Reuse {
+        self.postings.borrow().reuse()
     }
 
     /// The pages.
@@ -462,7 +482,10 @@ impl SearchIndex {
         if !absent.is_empty() {
             warnings.push(format!("some words were not searched: {} parts of the index are not loaded", absent.len()));
         }
-        let scores = self.parts.lexical.score(&query, &self.weights.lexical)?;
+        let scores = {
+            let mut reused = self.postings.borrow_mut();
+            self.parts.lexical.score_reusing(&query, &self.weights.lexical, &mut reused)?
+        };
         let filter = request.filter.or_default(&self.parts.default_filter);
         let dense = leg.zip(embedding);
         let (hits, scale) = self.candidates(request.query, &query, &scores, dense, mode, &filter)?;
@@ -515,6 +538,8 @@ impl SearchIndex {
                 * (self.weights.lexical.k1 + 1.0),
             best_dense: dense.first().map_or(0.0, |hit| hit.1),
             background: leg.map(|(leg, query)| leg.background(query)),
+            ten_best: mean_of_best(&dense),
+            agreement: agreement(&lexical, &dense, self.parts.chunks.len()),
         };
         let mut chunks: Vec<u32> = lexical.iter().chain(&dense).map(|hit| hit.0).collect();
         order::sort(&mut chunks);
@@ -568,7 +593,9 @@ impl SearchIndex {
             for hit in &mut hits {
                 hit.heading = self.heading_match(query, hit.chunk);
             }
-            let candidates: Vec<Candidate<'_>> = hits.iter().map(|hit| self.candidate(hit, scale, &fused)).collect();
+            let phrases = self.phrases(query, &hits);
+            let candidates: Vec<Candidate<'_>> =
+                hits.iter().zip(phrases).map(|(hit, phrase)| self.candidate(hit, scale, &fused, phrase)).collect();
             match self.reranker.rerank(request.query, &candidates) {
                 Ok(scores) if scores.len() == hits.len() => {
                     hits.iter_mut().zip(scores).for_each(|(hit, score)| hit.score = score);
@@ -591,7 +618,31 @@ impl SearchIndex {
         hits
     }
 
-    fn candidate<'a>(&'a self, hit: &Hit, scale: &QueryScale, fused: &HashMap<u32, f32>) -> Candidate<'a> {
+    /// For each hit the share of the query's neighboring words that its text has side by side; the mean of the known ones
+    /// where a text is not loaded.
+    fn phrases(&self, query: &LexicalQuery, hits: &[Hit]) -> Vec<f32> {
+        let known: Vec<Option<f32>> = hits
+            .iter()
+            .take(TEXT_DEPTH)
+            .map(|hit| Some(self.phrase(query, hit.chunk, self.parts.texts.text(hit.chunk)?)))
+            .collect();
+        let (sum, count) = known.iter().flatten().fold((0.0, 0), |(sum, count), share| (sum + share, count + 1));
+        let mean = if count > 0 { sum / count as f32 } else { 0.0 };
+        (0..hits.len()).map(|at| known.get(at).copied().flatten().unwrap_or(mean)).collect()
+    }
+
+    /// The share of the query's neighboring words that a chunk's nearest heading and text have side by side.
+    fn phrase(&self, query: &LexicalQuery, chunk: u32, text: &str) -> f32 {
+        query.phrases.share(&self.parts.analyzer, &[self.nearest_heading(chunk), text])
+    }
+
+    /// The nearest heading of a chunk; the title, where there is none.
+    fn nearest_heading(&self, chunk: u32) -> &str {
+        let chunk = &self.parts.chunks[chunk as usize];
+        chunk.heading_path.last().unwrap_or(&self.parts.documents[chunk.document as usize].title)
+    }
+
+    fn candidate<'a>(&'a self, hit: &Hit, scale: &QueryScale, fused: &HashMap<u32, f32>, phrase: f32) -> Candidate<'a> {
         let chunk = &self.parts.chunks[hit.chunk as usize];
         let document = &self.parts.documents[chunk.document as usize];
         let page = self.page_range(chunk.document);
@@ -609,15 +660,15 @@ impl SearchIndex {
             heading_coverage: hit.heading.coverage,
             heading_precision: hit.heading.precision,
             neighbor: neighbors.filter_map(|other| fused.get(&other)).fold(0.0, |best, score| score.max(best)),
+            phrase,
             authority: document.authority,
+            recency: self.recencies.get(chunk.document as usize).copied().unwrap_or(0.5),
         }
     }
 
     /// How well the nearest heading (the title, where there is none) and the query are the same.
     fn heading_match(&self, query: &LexicalQuery, chunk: u32) -> HeadingMatch {
-        let chunk = &self.parts.chunks[chunk as usize];
-        let title = &self.parts.documents[chunk.document as usize].title;
-        let heading = chunk.heading_path.last().unwrap_or(title);
+        let heading = self.nearest_heading(chunk);
         let tokens: Vec<_> =
             carrying(self.parts.analyzer.analyze(heading)).into_iter().filter(|token| !token.stopword).collect();
         if tokens.is_empty() {
@@ -714,6 +765,11 @@ impl SearchIndex {
             lexical: scale.lexical(hit.lexical),
             coverage: hit.coverage,
             in_vocabulary: query.in_vocabulary,
+            // One word has no neighbors, and must not count for less than a question of two.
+            phrase: if query.phrases.is_empty() { hit.coverage } else { self.phrase(query, hit.chunk, text) },
+            agreement: scale.agreement,
+            lead: hit.cosine.map_or(0.0, |cosine| scale.lead(cosine)),
+            other_language: query.language.is_some_and(|language| language != document.language),
         };
         Passage {
             id: self.passage_id(hit.chunk),
@@ -771,6 +827,22 @@ fn sort(hits: &mut [Hit]) {
     order::sort_by(hits, |a, b| b.score.total_cmp(&a.score).then(a.chunk.cmp(&b.chunk)));
 }
 
+/// The mean of the best [`AGREEMENT_DEPTH`] scores of a ranking.
+fn mean_of_best(hits: &[(u32, f32)]) -> f32 {
+    let best = &hits[..hits.len().min(AGREEMENT_DEPTH)];
+    best.iter().map(|hit| hit.1).sum::<f32>() / best.len().max(1) as f32
+}
+
+/// The share of the best [`AGREEMENT_DEPTH`] of two rankings of `chunks` chunks that both have, above what chance gives: in a
+/// small index any two rankings share some.
+fn agreement(lexical: &[(u32, f32)], dense: &[(u32, f32)], chunks: usize) -> f32 {
+    let dense = &dense[..dense.len().min(AGREEMENT_DEPTH)];
+    let both = lexical.iter().take(AGREEMENT_DEPTH).filter(|hit| dense.iter().any(|other| other.0 == hit.0)).count();
+    let depth = AGREEMENT_DEPTH as f32;
+    let chance = depth / chunks.max(AGREEMENT_DEPTH) as f32;
+    if chance < 1.0 { ((both as f32 / depth - chance) / (1.0 - chance)).max(0.0) } else { 0.0 }
+}
+
 /// The share of the query's weight whose terms are among `matched`.
 fn covered(query: &LexicalQuery, matched: u64) -> f32 {
     let (mut all, mut found) = (0.0, 0.0);
@@ -782,4 +854,20 @@ fn covered(query: &LexicalQuery, matched: u64) -> f32 {
         }
     }
     if all > 0.0 { found / all } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn legs_agree_where_they_share_more_than_chance_gives() {
+        let ranking = |chunks: std::ops::Range<u32>| chunks.map(|chunk| (chunk, 1.0)).collect::<Vec<_>>();
+        assert_eq!(agreement(&ranking(0..20), &ranking(0..20), 1_000), 1.0);
+        assert_eq!(agreement(&ranking(0..20), &ranking(50..70), 1_000), 0.0);
+        assert_eq!(agreement(&ranking(0..10), &ranking(0..10), 10), 0.0, "all of ten chunks are among the best ten");
+        let half = agreement(&ranking(0..10), &ranking(5..15), 1_000);
+        assert!((half - 0.5).abs() < 0.01, "{half}");
+        assert_eq!(agreement(&[], &[], 0), 0.0);
+    }
 }

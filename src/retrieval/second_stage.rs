@@ -7,10 +7,17 @@
 //! **Invariant:** a reranker only scores; which candidates there are, and how many come back, is not its business.
 
 use crate::error::Result;
+use crate::retrieval::document::Document;
 use crate::retrieval::weights::SecondStageWeights;
 
 /// Candidates that get a second look.
 pub const RERANK_DEPTH: usize = 50;
+
+/// Of these, the best get their texts looked at, which costs more than everything else in the second stage.
+pub const TEXT_DEPTH: usize = 20;
+
+/// Days in which the recency of a page halves; documentation ages by releases, which are years apart.
+const HALF_LIFE: f32 = 730.0;
 
 /// What a reranker may look at.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,8 +44,13 @@ pub struct Candidate<'a> {
     pub heading_precision: f32,
     /// The best fused score of the chunks right before and after it on its page, 0 where they are no candidates.
     pub neighbor: f32,
+    /// Share of the query's neighboring words that stand side by side in the text, 0..=1; where the text is not loaded, the
+    /// mean of the candidates whose texts are, so that nothing depends on which texts came first.
+    pub phrase: f32,
     /// How authoritative the page is, 0..=1.
     pub authority: f32,
+    /// How recent the page is, from [`recencies`]: 1 for the newest of the index, 0.5 without a date.
+    pub recency: f32,
 }
 
 /// Scores candidates again.
@@ -63,12 +75,77 @@ impl Reranker for EvidenceReranker {
         Ok(candidates
             .iter()
             .map(|candidate| {
+                // Half a match is chance: most headings share a word with a question. Only what is nearly the whole heading
+                // and nearly the whole question says that the section answers it.
+                let heading = (2.0 * candidate.heading_coverage * candidate.heading_precision - 1.0).max(0.0);
                 candidate.fused
-                    + weights.coverage * candidate.coverage
-                    + weights.heading * candidate.heading_coverage * candidate.heading_precision
-                    + weights.neighbor * candidate.neighbor
+                    + weights.heading * heading
+                    + weights.phrase * candidate.phrase
                     + weights.authority * (candidate.authority - 0.5)
+                    + weights.recency * (candidate.recency - 0.5)
             })
             .collect())
+    }
+}
+
+/// How recent each page is, 0..=1: 1 for the newest date of the index, halved for each [`HALF_LIFE`] before it, and 0.5
+/// where no date is known, which speaks neither for nor against a page.
+#[must_use]
+pub fn recencies(documents: &[Document]) -> Vec<f32> {
+    let days: Vec<Option<f32>> = documents.iter().map(|document| days(document.date.as_deref()?)).collect();
+    let newest = days.iter().flatten().copied().fold(f32::MIN, f32::max);
+    days.into_iter().map(|day| day.map_or(0.5, |day| 0.5_f32.powf((newest - day) / HALF_LIFE))).collect()
+}
+
+/// Days of a date `YYYY-MM-DD` on a scale of its own, to a day or two: only distances of months matter.
+fn days(date: &str) -> Option<f32> {
+    let mut parts =
+        date.splitn(3, '-').map(|part| part.get(..part.len().min(4)).and_then(|part| part.parse::<f32>().ok()));
+    let year = parts.next()??;
+    let month = parts.next().flatten().unwrap_or(1.0);
+    let day = parts.next().flatten().unwrap_or(1.0);
+    Some(year * 365.25 + (month - 1.0) * 30.44 + day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dated(date: Option<&str>) -> Document {
+        Document { date: date.map(str::to_owned), ..Document::default() }
+    }
+
+    #[test]
+    fn a_page_without_a_date_stands_in_the_middle() {
+        let pages = [Some("2026-01-01"), Some("2024-01-01"), None, Some("2010-05-05"), Some("soon")].map(dated);
+        let recent = recencies(&pages);
+        assert_eq!((recent[0], recent[2], recent[4]), (1.0, 0.5, 0.5));
+        assert!((recent[1] - 0.5).abs() < 0.01, "two years are the half-life: {recent:?}");
+        assert!(recent[3] < 0.01);
+        assert!(recencies(&[dated(None)]) == [0.5] && recencies(&[]).is_empty());
+    }
+
+    #[test]
+    fn only_a_heading_that_is_the_question_counts() {
+        let candidate = |coverage, precision| Candidate {
+            chunk: 0,
+            title: "",
+            heading_path: &[],
+            text: None,
+            fused: 5.0,
+            lexical: 0.0,
+            dense: None,
+            coverage: 0.0,
+            heading_coverage: coverage,
+            heading_precision: precision,
+            neighbor: 0.0,
+            phrase: 0.0,
+            authority: 0.5,
+            recency: 0.5,
+        };
+        let candidates = [candidate(0.0, 0.0), candidate(0.5, 1.0), candidate(1.0, 0.5), candidate(1.0, 1.0)];
+        let scores = EvidenceReranker::default().rerank("", &candidates).unwrap();
+        assert_eq!(scores[..3], [5.0, 5.0, 5.0]);
+        assert_eq!(scores[3], 5.0 + SecondStageWeights::default().heading);
     }
 }

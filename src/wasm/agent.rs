@@ -268,7 +268,7 @@ impl Agent {
         let embedding = match (mode, self.given_embedding(options)?) {
             (Mode::Lexical, _) => None,
             (_, Some(given)) => Some(given),
-            _ if self.agent.mode() == Mode::Hybrid => Some(self.embedding.embed_query(text).await?),
+            _ if self.agent.mode() == Mode::Hybrid => Some(self.agent.embed_query(text).await?),
             _ => None,
         };
         let request = SearchRequest {

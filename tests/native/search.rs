@@ -280,6 +280,132 @@ fn a_number_of_results_out_of_range_is_refused() {
     assert!(index.search(&lexical("")).unwrap().passages.is_empty());
 }
 
+#[test]
+fn the_mixed_question_finds_the_command_it_names() {
+    let mut corpus = corpus();
+    corpus.chunks[5].text = "用 pip 安装 GPU 版本：pip install faiss-gpu。".into();
+    let index = index_of(corpus);
+    for query in ["如何用pip安装faiss-gpu？", "如何用 pip 安装 ｆａｉｓｓ－ｇｐｕ？"] {
+        assert_eq!(ids(&index, &lexical(query))[0], "pip#0", "{query}");
+    }
+}
+
+#[test]
+fn repeated_and_growing_queries_reuse_postings_and_change_nothing() {
+    let warm = index();
+    let mut typed = String::new();
+    for letter in "delete a virtual environment 安装包太慢".chars() {
+        typed.push(letter);
+        let request = SearchRequest { prefix: true, ..lexical(&typed) };
+        let once = warm.search(&request).unwrap();
+        assert_eq!(warm.search(&request).unwrap(), once, "{typed}");
+        assert_eq!(index().search(&request).unwrap(), once, "{typed}");
+    }
+    let (hits, misses) = (warm.reuse().hits, warm.reuse().misses);
+    assert!(hits > 2 * misses, "{hits} of {}", hits + misses);
+}
+
+#[test]
+fn a_heading_that_is_the_question_wins_over_a_page_that_repeats_its_words() {
+    let mut corpus = corpus();
+    corpus.documents[1].title = "An agent for every page".into();
+    corpus.chunks[4].heading_path = vec!["Overview".into()];
+    corpus.chunks[4].text = "The agent sits on the page, and each page loads the agent by itself.".into();
+    corpus.chunks[3].heading_path = vec!["Put the agent on a page".into()];
+    corpus.chunks[3].text = "Add one script and one element.".into();
+    let index = index_of(corpus);
+    assert_eq!(ids(&index, &lexical("How do I put the agent on a page?"))[0], "venv#3");
+}
+
+#[test]
+fn words_side_by_side_count_more_than_the_same_words_apart() {
+    let mut corpus = corpus();
+    for (chunk, text) in [
+        (5, "The index is warm. Rebuild what is cold, and the cache of the rest stays."),
+        (6, "Rebuild the warm index, and the rest of the cache, what is cold, stays."),
+    ] {
+        corpus.chunks[chunk].text = text.into();
+        corpus.chunks[chunk].heading_path = vec![];
+    }
+    assert_eq!(ids(&index_of(corpus), &lexical("warm index"))[0], "pip#1");
+}
+
+#[test]
+fn the_newer_of_two_pages_that_fit_the_same_comes_first() {
+    let dated = |first: Option<&str>, second: Option<&str>| {
+        let mut corpus = corpus();
+        corpus.documents[0].date = first.map(Into::into);
+        corpus.documents[3].date = second.map(Into::into);
+        corpus.chunks[1].heading_path = vec!["Copied".into()];
+        corpus.documents[0].title = corpus.documents[3].title.clone();
+        corpus.documents[0].tags.clear();
+        corpus.chunks[1].text = "Remove the folder to delete an environment, virtual or not.".into();
+        corpus.chunks[7].text = "Remove the folder to delete an environment, virtual or both.".into();
+        ids(&index_of(corpus), &lexical("remove the folder, delete an environment"))[0].clone()
+    };
+    assert_eq!(dated(Some("2020-01-01"), Some("2026-01-01")), "copy#0");
+    assert_eq!(dated(Some("2026-01-01"), Some("2020-01-01")), "venv#1");
+    assert_eq!(dated(Some("2026-01-01"), None), "venv#1");
+}
+
+#[test]
+fn a_turn_answers_from_the_pages_that_its_filter_names() {
+    use super::support::{Page, local_agent, run};
+    use docent::agent::ChatOptions;
+
+    let pages = [
+        Page("two", "Install", &["version/2"], "# Install\n\nRun the old installer to install the program."),
+        Page("three", "Install", &["version/3"], "# Install\n\nRun the new installer to install the program."),
+    ];
+    for (version, expected) in [("2", "two"), ("3", "three")] {
+        let agent = local_agent(serde_json::json!({}), super::support::index(&pages));
+        let filter = Filter { version: vec![version.into()], ..Filter::default() };
+        let turn = run(agent.chat("How do I install the program?", ChatOptions { filter, ..ChatOptions::default() }));
+        let sources: Vec<String> = turn.unwrap().sources.into_iter().map(|source| source.document).collect();
+        assert_eq!(sources, [expected]);
+    }
+}
+
+#[test]
+fn an_agent_embeds_a_question_once() {
+    use super::support::{NoFiles, ScriptedChat, StepClock, run};
+    use docent::agent::{AgentConfig, ChatOptions, ConversationalAgent, Hosts};
+    use docent::host::EmbeddingModel;
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    #[derive(Clone, Default)]
+    struct Counting(Rc<RefCell<Vec<String>>>);
+    impl EmbeddingModel for Counting {
+        fn model_id(&self) -> Option<String> {
+            Some("hash".into())
+        }
+
+        async fn embed_query(&self, text: &str) -> Result<Vec<f32>> {
+            self.0.borrow_mut().push(text.to_owned());
+            Ok(embed(text))
+        }
+
+        fn count_tokens(&self, _: &str) -> Option<usize> {
+            None
+        }
+    }
+
+    let asked = Counting::default();
+    let hosts =
+        Hosts { chat: None::<ScriptedChat>, embedding: asked.clone(), files: NoFiles, clock: StepClock::default() };
+    let agent = ConversationalAgent::new(AgentConfig::from_json(serde_json::json!({})).unwrap(), hosts).unwrap();
+    agent.set_index(index());
+    let question = "How do I delete a virtual environment?";
+    let first = run(agent.chat(question, ChatOptions::default())).unwrap();
+    agent.reset().unwrap();
+    let again = run(agent.chat(question, ChatOptions::default())).unwrap();
+    assert_eq!(first.sources, again.sources);
+    assert_eq!(asked.0.borrow().iter().filter(|text| text.as_str() == question).count(), 1, "{:?}", asked.0.borrow());
+    assert_eq!(run(agent.embed_query(question)).unwrap(), embed(question));
+    assert_eq!(asked.0.borrow().iter().filter(|text| text.as_str() == question).count(), 1);
+}
+
 /// A cross-encoder: a network that reads the question and a passage together.
 struct CrossEncoder {
     plan: std::sync::Arc<TypedRunnableModel>,

@@ -8,7 +8,11 @@ use docent::index::sources::anchors::AnchorStyle;
 use docent::index::sources::page::Block;
 use docent::index::sources::{self, Corpus, ReadOptions};
 
+/// The committed pages, or those in the folder that `DOCENT_SITES` names (`tests/sites/check.sh` builds one).
 fn sites() -> PathBuf {
+    if let Some(folder) = std::env::var_os("DOCENT_SITES") {
+        return folder.into();
+    }
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sites")
 }
 

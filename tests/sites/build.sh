@@ -1,10 +1,18 @@
 #!/bin/sh
-# build.sh: builds the pages of this folder again with the real generators, from docs/ and sphinx-docs/.
+# build.sh [FOLDER]: builds the pages of this folder again with the real generators, from docs/ and sphinx-docs/; into
+# FOLDER where one is named.
 #
 # The tests read what is committed here; this script says where it came from, and shows by `git diff` what a newer generator
-# would change. The generators are installed into a folder outside of the source tree, in the versions that are named here.
+# would change. `make test-all` builds into another folder and reads that (check.sh). The generators are installed into a
+# folder outside of the source tree, in the versions that are named here.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
+out=$here
+if [ $# -gt 0 ]; then
+    mkdir -p "$1"
+    out=$(cd "$1" && pwd)
+    cp -R "$here/docs" "$here/sphinx-docs" "$out/"
+fi
 tools=${DOCENT_SITE_TOOLS:-${XDG_CACHE_HOME:-$HOME/.cache}/docent/site-tools}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -15,11 +23,11 @@ mkdir -p "$tools"
 
 # keep NAME BUILT: takes over the pages of a built site, without styles and scripts.
 keep() {
-    rm -rf "${here:?}/$1"
+    rm -rf "${out:?}/$1"
     (cd "$2" && find . -name '*.html' | sort) | while read -r page; do
-        mkdir -p "$here/$1/$(dirname "$page")"
+        mkdir -p "$out/$1/$(dirname "$page")"
         # Scripts and styles make up most of a page, and no reader of content looks at them.
-        "$tools/venv/bin/python" - "$2/$page" "$here/$1/$page" <<'PY'
+        "$tools/venv/bin/python" - "$2/$page" "$out/$1/$page" <<'PY'
 import re, sys
 text = open(sys.argv[1], encoding="utf-8").read()
 text = re.sub(r"<script\b[^>]*>.*?</script>", "<script></script>", text, flags=re.S)
@@ -90,5 +98,5 @@ for (const page of ['index.md', 'guide/install.md', 'zh/install.md']) {
 }
 writeFileSync(out, JSON.stringify(slugs, null, 2) + '\n')
 JS
-node "$work/slugs.mjs" "$tools" "$here/docs" "$here/github-slugger.json"
+node "$work/slugs.mjs" "$tools" "$here/docs" "$out/github-slugger.json"
 echo "built: mkdocs, sphinx, vitepress, eleventy, github-slugger.json"
