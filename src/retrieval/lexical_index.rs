@@ -231,7 +231,7 @@ impl LexicalIndex {
             .filter(|shard| !self.postings.has(*shard))
             .map(|shard| shard as u32)
             .collect();
-        shards.sort_unstable();
+        order::sort(&mut shards);
         shards.dedup();
         shards
     }

@@ -235,7 +235,7 @@ pub fn payload(passage: &str, document: &Document, model: &str, build: &str, sam
             let above = tag.match_indices('/').map(|(at, _)| &tag[..at]);
             tags.extend(above.chain([tag.as_str()]));
         }
-        tags.sort_unstable();
+        crate::order::sort(&mut tags);
         tags.dedup();
         fields[TAGS] = tags.into();
     }
@@ -301,7 +301,7 @@ impl EngineCall {
     ) -> Self {
         let asked: HashMap<u64, u32> = asked.into_iter().map(|(chunk, passage)| (point_id(&passage), chunk)).collect();
         let mut ids: Vec<u64> = asked.keys().copied().collect();
-        ids.sort_unstable();
+        crate::order::sort(&mut ids);
         let of_model = conditions(&Filter::default(), model);
         let mut sampled = of_model.clone();
         sampled.push(json!({ "key": SAMPLE, "match": { "value": SAMPLED } }));
