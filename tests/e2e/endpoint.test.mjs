@@ -37,7 +37,7 @@ test("each time limit ends the request, keeps what had arrived and gives the loc
   for (const [name, reply, timeouts, arrived] of [
     ["first byte", { pieces: [], hang: true }, { firstByteMs: 400 }, ""],
     ["idle", { pieces: ["Hello"], hang: true }, { idleMs: 400 }, "Hello"],
-    ["total", { pieces: long, pause: 50 }, { totalMs: 700 }, "word1"],
+    ["total", { pieces: long, pause: 50 }, { totalMs: 700 }, "word0 word1"],
   ]) {
     const { page } = await withEndpoint(() => reply);
     const { turns } = await ask(page, { endpoint: "/v1/chat/completions", timeouts, maxRetries: 0 });

@@ -11,6 +11,11 @@ test("agreeing in the conversation sends the site's event with the conversation,
     await context.route("**/docent/config.json", (route) => route.fulfill({ json: { options: { contact: { label: "Support", event: "ask-support" } } } }));
     await page.goto(`${site}/`);
     await page.evaluate(() => {
+      // The demo's tag names a mail address, which goes before the contact of the settings.
+      const old = document.querySelector("docent-chat");
+      const fresh = document.createElement("docent-chat");
+      for (const name of ["index", "config"]) fresh.setAttribute(name, old.getAttribute(name));
+      old.replaceWith(fresh);
       window.told = [];
       for (const name of ["docent-handover", "ask-support"]) document.addEventListener(name, ({ detail }) => window.told.push([name, detail.conversation]));
     });
