@@ -100,11 +100,11 @@ impl LexicalQuery {
         let unfinished = options.prefix && tokens.last().is_some_and(|token| token.end == text.len());
         let mut corrections = 0;
         query.phrases = PhraseMatch::new(tokens.clone());
-        for at in 0..tokens.len() {
-            if tokens[at].stopword && !only_stopwords {
+        for (at, token) in tokens.iter().enumerate() {
+            if token.stopword && !only_stopwords {
                 continue;
             }
-            let mut token = tokens[at].clone();
+            let mut token = token.clone();
             let seam = seam(&tokens, at);
             if seam == Seam::BetweenWords {
                 token.kind = TokenKind::ChinesePart;
