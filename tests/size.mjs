@@ -9,7 +9,7 @@ import { brotliCompressSync, constants, gzipSync } from "node:zlib";
  * What is transferred before the first lexical answer, the index aside: bytes of gzip. The goal is 300 000; what stands in
  * the way is written in ARCHITECTURE.md.
  */
-const START_BUDGET = 500_000;
+const START_BUDGET = 520_000;
 /** The embedder's module: bytes of brotli. The goal was 2 000 000. */
 const EMBEDDER_BUDGET = 860_000;
 /** The widget's own scripts with the vendored lexer: bytes of gzip. */
