@@ -175,12 +175,11 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Pages, chunks and one vector a chunk.
+type Varied = (Vec<Document>, Vec<Chunk>, Vec<Vec<f32>>);
+
 /// Pages, chunks and vectors until there are `wanted` chunks.
-fn vary(
-    local: &LocalIndex,
-    wanted: usize,
-    sequence: &mut Sequence,
-) -> Result<(Vec<Document>, Vec<Chunk>, Vec<Vec<f32>>)> {
+fn vary(local: &LocalIndex, wanted: usize, sequence: &mut Sequence) -> Result<Varied> {
     let index = &local.index;
     let real = index.vectors().ok_or_else(|| Error::Input {
         path: local.folder.display().to_string(),

@@ -276,6 +276,9 @@ pub struct Assembly {
     pub engine: Option<EngineConfig>,
 }
 
+/// Files with their paths relative to the folder of an index.
+pub type NamedFiles = Vec<(String, Vec<u8>)>;
+
 /// Makes the files of an index; the manifest, which names the others, comes last.
 ///
 /// # Errors
@@ -285,7 +288,7 @@ pub fn assemble(
     model_url: Option<&str>,
     agent: Option<&serde_json::Value>,
     progress: Progress<'_>,
-) -> Result<(Vec<(String, Vec<u8>)>, Manifest)> {
+) -> Result<(NamedFiles, Manifest)> {
     let Assembly { meta, documents, chunks, vectors, synonyms, engine } = assembly;
     if vectors.as_ref().is_some_and(|vectors| vectors.len() != chunks.len() || meta.model.is_none()) {
         return Err(Error::Model("there must be one vector a chunk, and a model that made them".to_owned()));

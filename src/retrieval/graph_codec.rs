@@ -137,7 +137,8 @@ struct Graph<'a, 'b> {
     nodes: &'b RefCell<ByteReader<'a>>,
 }
 
-/// A value of the graph.
+/// A value of the graph. One stands on the stack at a time; a box for each node would cost more than its size does.
+#[expect(clippy::large_enum_variant, reason = "values are handed on and never kept")]
 enum Value<'a, 'b> {
     Number(u64),
     Vectors(std::slice::ChunksExact<'a, u8>),
