@@ -84,7 +84,8 @@ pub(super) fn measure(index: &SearchIndex, asked: &[Asked<'_>]) -> Result<BTreeM
         let (yes, no) = of(&|_| true);
         let mut groups = BTreeMap::new();
         let language = |question: &Asked<'_>| Language::detect(question.text);
-        let kinds: [(&'static str, &dyn Fn(&Asked<'_>) -> bool); 4] = [
+        type Kind<'a> = (&'static str, &'a dyn Fn(&Asked<'_>) -> bool);
+        let kinds: [Kind<'_>; 4] = [
             ("en", &|question| language(question) == Some(Language::English)),
             ("zh", &|question| language(question) == Some(Language::Chinese)),
             ("short", &|question| length(question.text) <= SHORT),

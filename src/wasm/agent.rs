@@ -21,7 +21,7 @@ use crate::agent::agent_config::AgentConfig;
 use crate::agent::content_filter::WordFilter;
 use crate::agent::conversational_agent::{ChatOptions, ConversationalAgent, Hosts};
 use crate::error::{Error, IndexError, Result};
-use crate::host::{EmbeddingModel, IndexFiles, StopSignal, join_all};
+use crate::host::{IndexFiles, StopSignal, join_all};
 use crate::index::reader;
 use crate::retrieval::facets::{Filter, Preferences};
 use crate::retrieval::model_manifest::ModelFileRole;
