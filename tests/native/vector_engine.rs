@@ -259,8 +259,8 @@ fn missing(name: &str) -> Response {
 }
 
 /// Reads a body as the schema has it, or answers as the engine does.
-fn body<T: serde::de::DeserializeOwned>(text: &str) -> std::result::Result<T, Response> {
-    serde_json::from_str(text).map_err(|error| refuse(400, &format!("Format error in JSON body: {error}")))
+fn body<T: serde::de::DeserializeOwned>(text: &str) -> std::result::Result<T, Box<Response>> {
+    serde_json::from_str(text).map_err(|error| Box::new(refuse(400, &format!("Format error in JSON body: {error}"))))
 }
 
 async fn guard(State(state): State<Shared>, request: Request, next: Next) -> Response {
@@ -305,7 +305,7 @@ fn routes(state: Shared) -> Router {
     let create = |State(state): Kept, Path(name): Path<String>, text: String| async move {
         let request: CreateCollection = match body(&text) {
             Ok(request) => request,
-            Err(answer) => return answer,
+            Err(answer) => return *answer,
         };
         let scalar = request.quantization_config.scalar;
         assert!(scalar.r#type == "int8" && scalar.quantile <= 1.0 && scalar.always_ram);
@@ -316,7 +316,7 @@ fn routes(state: Shared) -> Router {
     let index = |State(state): Kept, Path(name): Path<String>, text: String| async move {
         let request: CreateIndex = match body(&text) {
             Ok(request) => request,
-            Err(answer) => return answer,
+            Err(answer) => return *answer,
         };
         let mut stored = state.lock().unwrap();
         if !stored.collections.contains_key(&name) {
@@ -330,7 +330,7 @@ fn routes(state: Shared) -> Router {
         assert_eq!(query.as_deref(), Some("wait=true"));
         let request: Upsert = match body(&text) {
             Ok(request) => request,
-            Err(answer) => return answer,
+            Err(answer) => return *answer,
         };
         let mut stored = state.lock().unwrap();
         let Some((params, points)) = stored.collections.get_mut(&name) else { return missing(&name) };
@@ -346,7 +346,7 @@ fn routes(state: Shared) -> Router {
     let delete = |State(state): Kept, Path(name): Path<String>, text: String| async move {
         let request: Delete = match body(&text) {
             Ok(request) => request,
-            Err(answer) => return answer,
+            Err(answer) => return *answer,
         };
         let mut stored = state.lock().unwrap();
         let Some((_, points)) = stored.collections.get_mut(&name) else { return missing(&name) };
@@ -356,7 +356,7 @@ fn routes(state: Shared) -> Router {
     let count = |State(state): Kept, Path(name): Path<String>, text: String| async move {
         let request: CountRequest = match body(&text) {
             Ok(request) => request,
-            Err(answer) => return answer,
+            Err(answer) => return *answer,
         };
         assert!(request.exact);
         let stored = state.lock().unwrap();
@@ -366,7 +366,7 @@ fn routes(state: Shared) -> Router {
     let query = |State(state): Kept, Path(name): Path<String>, text: String| async move {
         let request: Batch = match body(&text) {
             Ok(request) => request,
-            Err(answer) => return answer,
+            Err(answer) => return *answer,
         };
         let stored = state.lock().unwrap();
         let Some((params, points)) = stored.collections.get(&name) else { return missing(&name) };
