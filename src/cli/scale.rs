@@ -141,7 +141,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let beside: Vec<Value> = queries
         .iter()
         .zip(&embeddings)
-        .map(|(text, embedding)| json!({ "text": text, "embedding": embedding }))
+        .zip(&nearest)
+        .map(|((text, embedding), nearest)| json!({ "text": text, "embedding": embedding, "nearest": nearest }))
         .collect();
     let path = args.out.join("queries.json");
     std::fs::write(&path, json!(beside).to_string()).map_err(|error| failed(&path, &error))?;
