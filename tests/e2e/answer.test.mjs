@@ -52,3 +52,19 @@ test("answers come by keyword at once and turn hybrid when the model is there", 
   assert.equal(turn.mode, "hybrid");
   assert.equal(turn.sources.length > 0, true);
 });
+
+test("pages that match are shown while the reader types and are gone when the question is sent", async () => {
+  const site = await serveSite();
+  const { page } = await newPage();
+  await page.goto(`${site}/`);
+  const widget = new Widget(page);
+  await widget.open();
+  await widget.ready();
+  const matches = page.locator("docent-chat .matches");
+  await widget.input.fill("index");
+  await matches.waitFor();
+  // Sent before the pause in the typing is over, so that the matches of the whole text would come after it.
+  await widget.ask("How do I index my documentation?");
+  await page.waitForTimeout(500);
+  assert.equal(await matches.isVisible(), false);
+});

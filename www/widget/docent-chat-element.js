@@ -148,7 +148,11 @@ export class DocentChatElement extends HTMLElement {
       onRetry: () => this.#start(),
       onType: (text) => {
         clearTimeout(this.#typing);
-        this.#typing = setTimeout(async () => this.#view.showMatches(await session.suggest(text)), TYPING_PAUSE);
+        this.#typing = setTimeout(async () => {
+          const pages = await session.suggest(text);
+          // Meanwhile the text may have been sent or changed.
+          if (this.#view.input.value === text) this.#view.showMatches(pages);
+        }, TYPING_PAUSE);
       },
       onHandOver: (contact, include) => this.#handOver(contact, include ? session.transcript(strings) : ""),
     };
