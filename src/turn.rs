@@ -179,7 +179,7 @@ pub struct Scores {
 }
 
 /// A passage of the documentation, as the search returns it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Passage {
     /// Stable id of the chunk: the document's id, `#`, the chunk's number in it.

@@ -348,13 +348,8 @@ mod tests {
             heading_path: vec!["Use [it]".into()],
             url: format!("/{title}#use"),
             text: text.into(),
-            best: String::new(),
-            highlights: Vec::new(),
-            tags: Vec::new(),
-            version: None,
-            section: None,
-            language: Language::English,
             scores: Scores { evidence, ..Scores::default() },
+            ..Passage::default()
         }
     }
 

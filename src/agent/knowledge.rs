@@ -207,10 +207,6 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> TurnRun<'_, '_, 
             self.warn_once(format!("the words alone answer: {model} does not know the question's language"));
             return None;
         }
-        if !knows {
-            self.warn_once(format!("the words alone answer: {model} does not know the question's language"));
-            return None;
-        }
         // The model may be at work for a reader who has stopped waiting.
         match self.stop.unless_stopped(self.agent.embed_query(text)).await? {
             Ok(embedding) => Some(embedding),

@@ -640,7 +640,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::turn::Scores;
 
     fn passages() -> Vec<Passage> {
         ["https://docs.example/guide/watchers.html#basic", "https://docs.example/api/", "/zh/指南#安装"]
@@ -650,16 +649,9 @@ mod tests {
                 id: format!("{at}#0"),
                 document: at.to_string(),
                 title: "T".to_owned(),
-                heading_path: Vec::new(),
                 url: url.to_owned(),
                 text: "Set the mirror to https://mirror.example/simple before you install.".to_owned(),
-                best: String::new(),
-                highlights: Vec::new(),
-                tags: Vec::new(),
-                version: None,
-                section: None,
-                language: Language::English,
-                scores: Scores::default(),
+                ..Passage::default()
             })
             .collect()
     }

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::cli::eval_evidence::{self, Asked, EvidenceReport};
 use crate::cli::eval_graph::recall;
 use crate::cli::eval_vectors::EvalModel;
+use crate::cli::random::Random;
 use crate::error::{Error, Result};
 use crate::index::sources::page::language_of;
 use crate::retrieval::analyzer::{WordList, is_cjk};
@@ -574,29 +575,6 @@ pub(super) fn grades(folder: &Path) -> Result<Vec<(String, String, f64)>> {
         }
     }
     Ok(grades)
-}
-
-/// SplitMix64 (Steele, Lea, Flood 2014): small, seeded, and good enough to draw samples.
-pub(super) struct Random(pub(super) u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    pub(super) fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit.max(1) as u64) as usize
-    }
-
-    pub(super) fn shuffle<T>(&mut self, items: &mut [T]) {
-        for at in (1..items.len()).rev() {
-            items.swap(at, self.below(at + 1));
-        }
-    }
 }
 
 #[cfg(test)]

@@ -10,9 +10,10 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::cli::eval_beir::{Interval, Random, Settings, interval};
+use crate::cli::eval_beir::{Interval, Settings, interval};
 use crate::cli::eval_evidence::THRESHOLD;
 use crate::cli::eval_vectors::EvalModel;
+use crate::cli::random::Random;
 use crate::error::{Error, Result};
 use crate::index::builder;
 use crate::index::sources::page::Block;

@@ -50,7 +50,7 @@ const GRID: &[Choice] = &[
     },
     Choice {
         name: "heading",
-        values: &[0.0, 1.0, 2.0, 3.0],
+        values: &[0.0, 0.5, 1.0, 2.0],
         set: |weights, value| weights.second_stage.heading = value,
         get: |weights| weights.second_stage.heading,
     },

@@ -31,6 +31,7 @@ pub mod native_model;
 pub mod push;
 pub mod query;
 pub mod questions;
+mod random;
 pub mod report;
 pub mod scale;
 pub mod serve;

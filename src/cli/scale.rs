@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use super::local_index::{LocalIndex, embed_query};
 use super::model_files::ModelFolders;
 use super::terminal;
+use crate::cli::random::Random;
 use crate::error::{Error, Result};
 use crate::index::builder::{Assembly, assemble, write_folder};
 use crate::index::manifest::FileEntry;
@@ -59,34 +60,6 @@ pub struct Args {
     pub models_dir: Option<PathBuf>,
 }
 
-/// A sequence of numbers that follows from its seed (SplitMix64).
-struct Sequence(u64);
-
-impl Sequence {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// Uniform in 0..1.
-    fn share(&mut self) -> f32 {
-        (self.next() >> 40) as f32 / (1_u64 << 24) as f32
-    }
-
-    /// Uniform in 0..`limit`, which is above 0.
-    fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit as u64) as usize
-    }
-
-    /// Normal with mean 0 and deviation 1, near enough: the sum of twelve uniform numbers.
-    fn normal(&mut self) -> f32 {
-        (0..12).map(|_| self.share()).sum::<f32>() - 6.0
-    }
-}
-
 /// Runs `docent scale`.
 ///
 /// # Errors
@@ -96,9 +69,9 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let mut local = LocalIndex::open(&args.index)?;
     local.load_all_texts()?;
     let model = local.load_model(&ModelFolders::new(args.models_dir.as_deref()))?;
-    let mut sequence = Sequence(args.seed);
-    let (documents, chunks, vectors) = vary(&local, args.chunks as usize, &mut sequence)?;
-    let queries: Vec<String> = headings(&chunks, args.queries, &mut sequence);
+    let mut random = Random(args.seed);
+    let (documents, chunks, vectors) = vary(&local, args.chunks as usize, &mut random)?;
+    let queries: Vec<String> = headings(&chunks, args.queries, &mut random);
     let embeddings: Vec<Vec<f32>> = queries.iter().map(|query| embed_query(&model, query)).collect::<Result<_>>()?;
 
     let failed = |path: &std::path::Path, error: &std::io::Error| Error::Input {
@@ -180,7 +153,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
 type Varied = (Vec<Document>, Vec<Chunk>, Vec<Vec<f32>>);
 
 /// Pages, chunks and vectors until there are `wanted` chunks.
-fn vary(local: &LocalIndex, wanted: usize, sequence: &mut Sequence) -> Result<Varied> {
+fn vary(local: &LocalIndex, wanted: usize, random: &mut Random) -> Result<Varied> {
     let index = &local.index;
     let real = index.vectors().ok_or_else(|| Error::Input {
         path: local.folder.display().to_string(),
@@ -198,9 +171,9 @@ fn vary(local: &LocalIndex, wanted: usize, sequence: &mut Sequence) -> Result<Va
                 if chunks.len() == wanted {
                     break;
                 }
-                let text = vary_text(&words, at, round, sequence);
+                let text = vary_text(&words, at, round, random);
                 chunks.push(Chunk { document: number, text, ..chunk.clone() });
-                vectors.push(vary_vector(&real.vector_of(at as u32), round, sequence));
+                vectors.push(vary_vector(&real.vector_of(at as u32), round, random));
             }
             if chunks.last().is_none_or(|chunk: &Chunk| chunk.document != number) {
                 continue;
@@ -224,19 +197,19 @@ fn vary(local: &LocalIndex, wanted: usize, sequence: &mut Sequence) -> Result<Va
 }
 
 /// The text of chunk `at`, as it is in round 0, else with words exchanged and made up.
-fn vary_text(words: &[Vec<&str>], at: usize, round: u32, sequence: &mut Sequence) -> String {
+fn vary_text(words: &[Vec<&str>], at: usize, round: u32, random: &mut Random) -> String {
     let mut text = String::new();
     for (place, word) in words[at].iter().enumerate() {
         if place > 0 {
             text.push(' ');
         }
-        let chance = if round == 0 { 1.0 } else { sequence.share() };
+        let chance = if round == 0 { 1.0 } else { random.share() };
         if chance < MADE_UP {
-            let letters = (0..5).map(|_| (b'a' + sequence.below(26) as u8) as char);
+            let letters = (0..5).map(|_| (b'a' + random.below(26) as u8) as char);
             text.extend(letters);
         } else if chance < MADE_UP + EXCHANGED {
-            let other = &words[sequence.below(words.len())];
-            text.push_str(other[sequence.below(other.len())]);
+            let other = &words[random.below(words.len())];
+            text.push_str(other[random.below(other.len())]);
         } else {
             text.push_str(word);
         }
@@ -245,21 +218,21 @@ fn vary_text(words: &[Vec<&str>], at: usize, round: u32, sequence: &mut Sequence
 }
 
 /// A unit vector near `real`; `real` itself, made a unit vector, in round 0.
-fn vary_vector(real: &[f32], round: u32, sequence: &mut Sequence) -> Vec<f32> {
+fn vary_vector(real: &[f32], round: u32, random: &mut Random) -> Vec<f32> {
     let noise = if round == 0 { 0.0 } else { (1.0 / (COSINE * COSINE) - 1.0).sqrt() / (real.len() as f32).sqrt() };
-    let varied: Vec<f32> = real.iter().map(|value| value + noise * sequence.normal()).collect();
+    let varied: Vec<f32> = real.iter().map(|value| value + noise * random.normal()).collect();
     let norm = varied.iter().map(|value| value * value).sum::<f32>().sqrt().max(f32::MIN_POSITIVE);
     varied.into_iter().map(|value| value / norm).collect()
 }
 
 /// Headings of chunks, which are what readers ask for; distinct.
-fn headings(chunks: &[Chunk], count: usize, sequence: &mut Sequence) -> Vec<String> {
+fn headings(chunks: &[Chunk], count: usize, random: &mut Random) -> Vec<String> {
     let mut all: Vec<&str> = chunks.iter().filter_map(|chunk| chunk.heading_path.last()).map(String::as_str).collect();
     all.sort_unstable();
     all.dedup();
     let mut picked = Vec::new();
     while picked.len() < count && !all.is_empty() {
-        picked.push(all.swap_remove(sequence.below(all.len())).to_owned());
+        picked.push(all.swap_remove(random.below(all.len())).to_owned());
     }
     picked
 }
@@ -282,10 +255,10 @@ mod tests {
 
     #[test]
     fn a_varied_vector_is_a_unit_vector_near_the_real_one() {
-        let real = vary_vector(&[0.3; 384], 0, &mut Sequence(1));
-        let mut sequence = Sequence(7);
+        let real = vary_vector(&[0.3; 384], 0, &mut Random(1));
+        let mut random = Random(7);
         for _ in 0..20 {
-            let varied = vary_vector(&real, 1, &mut sequence);
+            let varied = vary_vector(&real, 1, &mut random);
             let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
             assert!((dot(&varied, &varied) - 1.0).abs() < 1e-4);
             assert!((dot(&varied, &real) - COSINE).abs() < 0.05, "{}", dot(&varied, &real));
@@ -295,9 +268,9 @@ mod tests {
     #[test]
     fn the_same_seed_varies_the_same_way() {
         let words = vec![vec!["create", "a", "virtual", "environment"], vec!["install", "packages"]];
-        let text = |seed| vary_text(&words, 0, 1, &mut Sequence(seed));
+        let text = |seed| vary_text(&words, 0, 1, &mut Random(seed));
         assert_eq!(text(1), text(1));
-        assert_eq!(vary_text(&words, 0, 0, &mut Sequence(1)), "create a virtual environment");
+        assert_eq!(vary_text(&words, 0, 0, &mut Random(1)), "create a virtual environment");
         assert!((0..50).any(|seed| text(seed) != text(seed + 1)));
     }
 }

@@ -171,7 +171,7 @@ fn names(folded: &str, value: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::turn::{Language, Scores};
+    use crate::turn::Scores;
 
     fn hit(document: &str, version: Option<&str>, headings: &[&str], evidence: f32) -> Passage {
         Passage {
@@ -180,14 +180,9 @@ mod tests {
             title: format!("Install {document}"),
             heading_path: headings.iter().map(|&heading| heading.to_owned()).collect(),
             url: format!("/{document}#x"),
-            text: String::new(),
-            best: String::new(),
-            highlights: Vec::new(),
-            tags: Vec::new(),
             version: version.map(str::to_owned),
-            section: None,
-            language: Language::English,
             scores: Scores { evidence, ..Scores::default() },
+            ..Passage::default()
         }
     }
 

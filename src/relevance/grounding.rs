@@ -272,23 +272,14 @@ fn without_citations(text: &str) -> (String, Vec<usize>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::turn::{Language, Scores};
 
     fn passage(title: &str, text: &str) -> Passage {
         Passage {
             id: "p#0".to_owned(),
             document: "p".to_owned(),
             title: title.to_owned(),
-            heading_path: Vec::new(),
-            url: String::new(),
             text: text.to_owned(),
-            best: String::new(),
-            highlights: Vec::new(),
-            tags: Vec::new(),
-            version: None,
-            section: None,
-            language: Language::English,
-            scores: Scores::default(),
+            ..Passage::default()
         }
     }
 

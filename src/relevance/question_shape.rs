@@ -179,21 +179,7 @@ mod tests {
             "common" => Some(1.0),
             _ => None,
         };
-        let passage = |text: &str| Passage {
-            id: String::new(),
-            document: String::new(),
-            title: String::new(),
-            heading_path: Vec::new(),
-            url: String::new(),
-            text: text.into(),
-            best: String::new(),
-            highlights: Vec::new(),
-            tags: Vec::new(),
-            version: None,
-            section: None,
-            language: crate::turn::Language::English,
-            scores: crate::turn::Scores::default(),
-        };
+        let passage = |text: &str| Passage { text: text.into(), ..Passage::default() };
         let cover = |text: &str| {
             QuestionShape::of("rare common", Some(&passage(text)), false, &idf, 5.0, &Analyzer::default()).coverage
         };

@@ -181,12 +181,9 @@ mod tests {
             url: format!("/{document}#usage"),
             text: text.into(),
             best: text.into(),
-            highlights: Vec::new(),
             tags: tags.iter().map(|&tag| tag.to_owned()).collect(),
-            version: None,
-            section: None,
-            language: Language::English,
             scores: Scores { evidence, ..Scores::default() },
+            ..Passage::default()
         }
     }
 

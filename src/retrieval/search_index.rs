@@ -589,13 +589,12 @@ impl SearchIndex {
         // The legs by themselves stay as they are: they are what the fusion is measured against.
         if mode == Mode::Hybrid || mode == Mode::Lexical {
             hits.truncate(RERANK_DEPTH.max(request.top_k));
-            let fused: HashMap<u32, f32> = hits.iter().map(|hit| (hit.chunk, hit.fused)).collect();
             for hit in &mut hits {
                 hit.heading = self.heading_match(query, hit.chunk);
             }
             let phrases = self.phrases(query, &hits);
             let candidates: Vec<Candidate<'_>> =
-                hits.iter().zip(phrases).map(|(hit, phrase)| self.candidate(hit, scale, &fused, phrase)).collect();
+                hits.iter().zip(phrases).map(|(hit, phrase)| self.candidate(hit, scale, phrase)).collect();
             match self.reranker.rerank(request.query, &candidates) {
                 Ok(scores) if scores.len() == hits.len() => {
                     hits.iter_mut().zip(scores).for_each(|(hit, score)| hit.score = score);
@@ -642,12 +641,9 @@ impl SearchIndex {
         chunk.heading_path.last().unwrap_or(&self.parts.documents[chunk.document as usize].title)
     }
 
-    fn candidate<'a>(&'a self, hit: &Hit, scale: &QueryScale, fused: &HashMap<u32, f32>, phrase: f32) -> Candidate<'a> {
+    fn candidate<'a>(&'a self, hit: &Hit, scale: &QueryScale, phrase: f32) -> Candidate<'a> {
         let chunk = &self.parts.chunks[hit.chunk as usize];
         let document = &self.parts.documents[chunk.document as usize];
-        let page = self.page_range(chunk.document);
-        let beside = [hit.chunk.checked_sub(1), hit.chunk.checked_add(1)];
-        let neighbors = beside.into_iter().flatten().filter(|other| page.contains(other));
         Candidate {
             chunk: hit.chunk,
             title: &document.title,
@@ -659,7 +655,6 @@ impl SearchIndex {
             coverage: hit.coverage,
             heading_coverage: hit.heading.coverage,
             heading_precision: hit.heading.precision,
-            neighbor: neighbors.filter_map(|other| fused.get(&other)).fold(0.0, |best, score| score.max(best)),
             phrase,
             authority: document.authority,
             recency: self.recencies.get(chunk.document as usize).copied().unwrap_or(0.5),

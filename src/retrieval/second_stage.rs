@@ -1,8 +1,8 @@
 //! The second look at the best candidates.
 //!
 //! Input: the query and the [`RERANK_DEPTH`] best candidates of the fusion. Output: a new score for each.
-//! The default looks at what is cheap: title and headings, how much of the question the chunk covers, its neighbors on
-//! the page, authority and date. A cross-encoder can take its place through the same trait.
+//! The default looks at what is cheap: headings, words that stand side by side, authority and date. A cross-encoder can take
+//! its place through the same trait.
 //!
 //! **Invariant:** a reranker only scores; which candidates there are, and how many come back, is not its business.
 
@@ -42,8 +42,6 @@ pub struct Candidate<'a> {
     pub heading_coverage: f32,
     /// Share of the heading's terms that the query holds, 0..=1.
     pub heading_precision: f32,
-    /// The best fused score of the chunks right before and after it on its page, 0 where they are no candidates.
-    pub neighbor: f32,
     /// Share of the query's neighboring words that stand side by side in the text, 0..=1; where the text is not loaded, the
     /// mean of the candidates whose texts are, so that nothing depends on which texts came first.
     pub phrase: f32,
@@ -75,11 +73,8 @@ impl Reranker for EvidenceReranker {
         Ok(candidates
             .iter()
             .map(|candidate| {
-                // Half a match is chance: most headings share a word with a question. Only what is nearly the whole heading
-                // and nearly the whole question says that the section answers it.
-                let heading = (2.0 * candidate.heading_coverage * candidate.heading_precision - 1.0).max(0.0);
                 candidate.fused
-                    + weights.heading * heading
+                    + weights.heading * candidate.heading_coverage * candidate.heading_precision
                     + weights.phrase * candidate.phrase
                     + weights.authority * (candidate.authority - 0.5)
                     + weights.recency * (candidate.recency - 0.5)
@@ -126,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_heading_that_is_the_question_counts() {
+    fn a_heading_counts_as_far_as_it_is_the_question() {
         let candidate = |coverage, precision| Candidate {
             chunk: 0,
             title: "",
@@ -138,14 +133,13 @@ mod tests {
             coverage: 0.0,
             heading_coverage: coverage,
             heading_precision: precision,
-            neighbor: 0.0,
             phrase: 0.0,
             authority: 0.5,
             recency: 0.5,
         };
         let candidates = [candidate(0.0, 0.0), candidate(0.5, 1.0), candidate(1.0, 0.5), candidate(1.0, 1.0)];
         let scores = EvidenceReranker::default().rerank("", &candidates).unwrap();
-        assert_eq!(scores[..3], [5.0, 5.0, 5.0]);
-        assert_eq!(scores[3], 5.0 + SecondStageWeights::default().heading);
+        let heading = SecondStageWeights::default().heading;
+        assert_eq!(scores, [5.0, 5.0 + heading / 2.0, 5.0 + heading / 2.0, 5.0 + heading]);
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use docent::relevance::grounding::{SUPPORTED, support};
 use docent::retrieval::analyzer::Analyzer;
-use docent::turn::{Language, Passage, Scores};
+use docent::turn::Passage;
 use serde_json::Value;
 
 fn lines(path: &std::path::Path) -> Vec<Value> {
@@ -15,21 +15,7 @@ fn lines(path: &std::path::Path) -> Vec<Value> {
 
 fn passage(record: &Value) -> Passage {
     let text = |field: &str| record[field].as_str().unwrap_or("").to_owned();
-    Passage {
-        id: text("_id"),
-        document: text("_id"),
-        title: text("title"),
-        heading_path: Vec::new(),
-        url: String::new(),
-        text: text("text"),
-        best: String::new(),
-        highlights: Vec::new(),
-        tags: Vec::new(),
-        version: None,
-        section: None,
-        language: Language::English,
-        scores: Scores::default(),
-    }
+    Passage { id: text("_id"), document: text("_id"), title: text("title"), text: text("text"), ..Passage::default() }
 }
 
 #[test]

@@ -14,7 +14,7 @@ use docent::chat::request::{LlmConfig, Timeouts};
 use docent::cli::chat_client::HttpChatClient;
 use docent::error::{Error, Result};
 use docent::host::{ChatClient, StopSignal};
-use docent::turn::{FollowUpKind, Language, Passage, Scores, TokenCounter};
+use docent::turn::{FollowUpKind, Language, Passage, TokenCounter};
 
 /// Generous: the machine may be busy with other tests, and the model runs on its CPU.
 const TIMEOUTS: Timeouts = Timeouts { first_byte_ms: 240_000, idle_ms: 120_000, total_ms: 480_000 };
@@ -91,13 +91,7 @@ fn watchers() -> Passage {
         text: "The first argument of watch can be a ref, a reactive object, or a getter function. To watch one property of a \
                reactive object, pass a getter function."
             .to_owned(),
-        best: String::new(),
-        highlights: Vec::new(),
-        tags: Vec::new(),
-        version: None,
-        section: None,
-        language: Language::English,
-        scores: Scores::default(),
+        ..Passage::default()
     }
 }
 

@@ -3,7 +3,6 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::turn::Scores;
 
 /// About what a tokenizer counts: a token for four letters of a word, for each other mark, for each Chinese character.
 struct Rough;
@@ -33,12 +32,7 @@ fn passage(title: &str, text: &str, best: &str) -> Passage {
         url: "https://docs.example/p".to_owned(),
         text: text.to_owned(),
         best: best.to_owned(),
-        highlights: Vec::new(),
-        tags: Vec::new(),
-        version: None,
-        section: None,
-        language: Language::English,
-        scores: Scores::default(),
+        ..Passage::default()
     }
 }
 
