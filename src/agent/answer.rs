@@ -15,7 +15,7 @@ use crate::policy::decision_facts::DecisionFacts;
 use crate::policy::policy_decision_maker::{Decision, PolicyDecisionMaker, Reason};
 use crate::relevance::choices::{Choices, fits};
 use crate::relevance::related_pages::RelatedPage;
-use crate::relevance::relevance_engine::{Progress, RelevanceEngine, Relevances};
+use crate::relevance::relevance_engine::{JUDGED_BY, Progress, RelevanceEngine, Relevances, most_evidence};
 use crate::turn::{Action, FollowUpKind, Intent, Passage, is_han};
 use crate::understanding::IntentRouter;
 use crate::understanding::intent_router::is_question;
@@ -57,8 +57,8 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> TurnRun<'_, '_, 
         }
         if question.general && question.query != question.message {
             // A whole question that the docs answer by itself needs nothing from the conversation.
-            let alone = self.search(&question.message, 1).await;
-            let best = alone.passages.first().map_or(0.0, |passage| passage.scores.evidence);
+            let alone = self.search(&question.message, JUDGED_BY).await;
+            let best = most_evidence(&alone.passages);
             if best >= self.policy.relevance_threshold {
                 question.query.clone_from(&question.message);
                 question.carried = false;

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::error::Result;
+use crate::relevance::relevance_engine::{JUDGED_BY, most_evidence};
 use crate::retrieval::analyzer::is_cjk;
 use crate::retrieval::search_index::{SearchIndex, SearchRequest};
 use crate::turn::{Language, Mode};
@@ -103,10 +104,14 @@ pub(super) fn measure(index: &SearchIndex, asked: &[Asked<'_>]) -> Result<BTreeM
 }
 
 fn best(index: &SearchIndex, question: &Asked<'_>, mode: Mode) -> Result<f32> {
-    let request =
-        SearchRequest { query: question.text, embedding: question.embedding, mode, ..SearchRequest::default() };
-    let response = index.search(&request)?;
-    Ok(response.passages.iter().map(|passage| passage.scores.evidence).fold(0.0, f32::max))
+    let request = SearchRequest {
+        query: question.text,
+        embedding: question.embedding,
+        mode,
+        top_k: JUDGED_BY,
+        ..SearchRequest::default()
+    };
+    Ok(most_evidence(&index.search(&request)?.passages))
 }
 
 /// Words of a text, with two Chinese characters for a word.

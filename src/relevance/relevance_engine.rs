@@ -13,7 +13,7 @@ use crate::turn::{Action, Passage};
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Relevances {
-    /// Query and documents: evidence of the best passage, 0..=1; 0 when nothing was found.
+    /// Query and documents: the most evidence of the first passages, 0..=1; 0 when nothing was found.
     pub retrieval: f32,
     /// Query and conversation, 0..=1; `None` without history.
     pub context: Option<f32>,
@@ -36,6 +36,16 @@ pub struct Progress {
     pub summary_after: u32,
 }
 
+/// Hits that a question is judged by.
+pub const JUDGED_BY: usize = 5;
+
+/// The most evidence of the first [`JUDGED_BY`] hits, 0..=1; 0 without hits. Not always the first one's: the order looks at
+/// more than evidence does, and this is the number that the thresholds were calibrated on.
+#[must_use]
+pub fn most_evidence(hits: &[Passage]) -> f32 {
+    hits.iter().take(JUDGED_BY).map(|hit| hit.scores.evidence).fold(0.0, f32::max).clamp(0.0, 1.0)
+}
+
 /// Computes the relevances from what the turn has found.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RelevanceEngine;
@@ -55,7 +65,7 @@ impl RelevanceEngine {
         related: &[RelatedPage],
         progress: Progress,
     ) -> Relevances {
-        let best = hits.first().map_or(0.0, |hit| hit.scores.evidence).clamp(0.0, 1.0);
+        let best = most_evidence(hits);
         let exploration = exploration(related, best);
         let ask = if choices.items.len() < 2 { 0.0 } else { (1.0 - best).max(choices.split * 0.9) };
         let share = |count: u32, full: u32| (count as f32 / full.max(1) as f32).clamp(0.0, 1.0);
