@@ -214,11 +214,7 @@ impl Cutter<'_> {
         let fences = self.count(&fenced(language, ""));
         let room = self.room.saturating_sub(fences + SEAM_TOKENS).max(1);
         let lines = code.lines().flat_map(|line| self.cut_line(line, room));
-        self.fill(lines, "\n", room)
-            .into_iter()
-            .filter(|part| !part.trim().is_empty())
-            .map(|part| fenced(language, &part))
-            .collect()
+        self.fill(lines, "\n", room).into_iter().map(|part| fenced(language, &part)).collect()
     }
 
     fn cut_table(&self, header: &str, rows: &[String]) -> Vec<String> {
@@ -239,11 +235,7 @@ impl Cutter<'_> {
                 pieces.extend(self.cut_line(sentence, self.room).into_iter().map(|piece| format!("{mark}{piece}")));
             }
         }
-        self.fill(pieces.into_iter(), "", self.room)
-            .into_iter()
-            .map(|part| part.trim().to_owned())
-            .filter(|part| !part.is_empty())
-            .collect()
+        self.fill(pieces.into_iter(), "", self.room).into_iter().map(|part| part.trim().to_owned()).collect()
     }
 
     /// A line in parts that fit, cut between words where there are any.
@@ -259,7 +251,7 @@ impl Cutter<'_> {
         parts
     }
 
-    /// Joins pieces, each of which fits, while they fit together.
+    /// Joins pieces, each of which fits, while they fit together; none of what comes out is blank.
     fn fill(&self, pieces: impl Iterator<Item = String>, separator: &str, room: usize) -> Vec<String> {
         let mut parts: Vec<String> = Vec::new();
         let mut sizes: Vec<usize> = Vec::new();
@@ -277,6 +269,7 @@ impl Cutter<'_> {
                 }
             }
         }
+        parts.retain(|part| !part.trim().is_empty());
         parts
     }
 
@@ -442,6 +435,12 @@ mod tests {
         let chunks = cut(0, "G", &[table], options(60));
         assert!(chunks.len() > 2);
         assert!(chunks.iter().all(|chunk| chunk.text.starts_with("| name | meaning |\n| --- | --- |\n| row")));
+        let blank = Block::Table {
+            header: "| a | b |\n| --- | --- |".into(),
+            rows: vec![" ".into(), "a a a a | | a a | a a |".into()],
+        };
+        let chunks = cut(0, "a a a a a a aaaaaaa", &[blank], options(24));
+        assert!(chunks.iter().all(|chunk| !chunk.text.trim().is_empty()), "{chunks:?}");
         let code =
             Block::Code { language: "js".into(), code: (0..60).map(|n| format!("line {n} of code\n")).collect() };
         let chunks = cut(0, "G", &[code], options(60));
