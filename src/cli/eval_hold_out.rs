@@ -26,13 +26,19 @@ struct Choice {
 const GRID: &[Choice] = &[
     Choice {
         name: "lexical",
-        values: &[3.0, 4.0, 5.0, 6.0, 8.0],
+        values: &[2.0, 2.8, 3.5, 4.2, 5.0],
         set: |weights, value| weights.fusion.lexical = value,
         get: |weights| weights.fusion.lexical,
     },
     Choice {
+        name: "dense",
+        values: &[0.3, 0.5, 0.7, 1.0],
+        set: |weights, value| weights.fusion.dense = value,
+        get: |weights| weights.fusion.dense,
+    },
+    Choice {
         name: "question_page",
-        values: &[0.0, 0.4, 0.8, 1.2],
+        values: &[0.0, 0.6, 1.2, 1.8],
         set: |weights, value| weights.fusion.question_page = value,
         get: |weights| weights.fusion.question_page,
     },

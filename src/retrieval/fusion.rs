@@ -33,6 +33,15 @@ impl QueryScale {
         if self.most_lexical > 0.0 { (score / self.most_lexical).clamp(0.0, 1.0) } else { 0.0 }
     }
 
+    /// BM25F for the fusion, 0..=1: the geometric mean of its share of what the query could reach and of its share of what the
+    /// query did reach. By the first alone, a question of which the docs hold few words leaves all to the cosines, also where
+    /// those few are what names its subject; by the second alone, a chance match of one word would count in full.
+    #[must_use]
+    pub fn lexical_support(&self, score: f32) -> f32 {
+        let of_best = if self.best_lexical > 0.0 { (score / self.best_lexical).clamp(0.0, 1.0) } else { 0.0 };
+        (self.lexical(score) * of_best).sqrt()
+    }
+
     /// A cosine in standard deviations above the background; 0 without a dense leg.
     #[must_use]
     pub fn dense(&self, cosine: f32) -> f32 {
@@ -59,11 +68,13 @@ pub struct Support {
     pub verdict: bool,
 }
 
-/// The fused score of a candidate, 0 and up.
+/// The fused score of a candidate, 0 and up: a convex combination in the sense of Bruch, Gai and Ingber, "An Analysis of Fusion
+/// Functions for Hybrid Retrieval" (2023), in which the dense leg has the more to say the more its best stands out.
 #[must_use]
 pub fn fuse(scale: &QueryScale, support: &Support, weights: &FusionWeights) -> f32 {
-    let lexical = weights.lexical * scale.lexical(support.lexical);
-    let dense = support.cosine.map_or(0.0, |cosine| weights.dense * scale.dense(cosine));
+    let lexical = weights.lexical * scale.lexical_support(support.lexical);
+    let confidence = (weights.dense + weights.dense_lead * scale.lead(scale.best_dense)).clamp(0.0, 1.0);
+    let dense = support.cosine.map_or(0.0, |cosine| confidence * scale.dense(cosine));
     let page = if support.question_page { weights.question_page } else { 0.0 };
     let verdict = if support.verdict { weights.verdict } else { 0.0 };
     (lexical + dense + page + verdict).max(0.0)
