@@ -66,14 +66,22 @@ pub struct Support {
     pub question_page: bool,
     /// It begins with a yes or a no, and the query wants one.
     pub verdict: bool,
+    /// It is written in another language than the query: the words that both hold are names at best, and the rest says nothing,
+    /// so that the best of such matches is no measure and the model alone knows.
+    pub other_language: bool,
 }
 
 /// The fused score of a candidate, 0 and up: a convex combination in the sense of Bruch, Gai and Ingber, "An Analysis of Fusion
 /// Functions for Hybrid Retrieval" (2023), in which the dense leg has the more to say the more its best stands out.
 #[must_use]
 pub fn fuse(scale: &QueryScale, support: &Support, weights: &FusionWeights) -> f32 {
-    let lexical = weights.lexical * scale.lexical_support(support.lexical);
-    let confidence = (weights.dense + weights.dense_lead * scale.lead(scale.best_dense)).clamp(0.0, 1.0);
+    let (words, confidence) = if support.other_language {
+        (scale.lexical(support.lexical), 1.0)
+    } else {
+        let lead = weights.dense_lead * scale.lead(scale.best_dense);
+        (scale.lexical_support(support.lexical), (weights.dense + lead).clamp(0.0, 1.0))
+    };
+    let lexical = weights.lexical * words;
     let dense = support.cosine.map_or(0.0, |cosine| confidence * scale.dense(cosine));
     let page = if support.question_page { weights.question_page } else { 0.0 };
     let verdict = if support.verdict { weights.verdict } else { 0.0 };
@@ -107,6 +115,25 @@ mod tests {
             assert!(fuse(&scale, &better, &weights) > base, "{better:?}");
         }
         assert!(fuse(&scale, &Support { cosine: None, ..support }, &weights) >= 0.0);
+    }
+
+    #[test]
+    fn across_languages_the_few_words_that_match_do_not_outweigh_the_cosine() {
+        let background = Some(Background { mean: 0.1, deviation: 0.1 });
+        let scale = QueryScale {
+            best_lexical: 1.0,
+            most_lexical: 10.0,
+            best_dense: 0.3,
+            ten_best: 0.3,
+            background,
+            agreement: 0.0,
+        };
+        let fused = |lexical, cosine, other_language| {
+            let support = Support { lexical, cosine: Some(cosine), other_language, ..Support::default() };
+            fuse(&scale, &support, &FusionWeights::default())
+        };
+        assert!(fused(1.0, 0.2, false) > fused(0.0, 0.3, false));
+        assert!(fused(1.0, 0.2, true) < fused(0.0, 0.3, true));
     }
 
     #[test]

@@ -556,6 +556,7 @@ impl SearchIndex {
                     cosine,
                     question_page: form.is_question && self.is_question_page(chunk),
                     verdict: verdicts.binary_search(&chunk).is_ok(),
+                    other_language: self.is_in_other_language(query, chunk),
                 };
                 let fused = match mode {
                     Mode::Dense => cosine.unwrap_or(-1.0) + 1.0,
@@ -566,6 +567,12 @@ impl SearchIndex {
             })
             .collect();
         Ok((hits, scale))
+    }
+
+    /// Whether a chunk is known to be written in another language than the query.
+    fn is_in_other_language(&self, query: &LexicalQuery, chunk: u32) -> bool {
+        let document = &self.parts.documents[self.parts.chunks[chunk as usize].document as usize];
+        query.language.is_some_and(|language| language != document.language)
     }
 
     /// Whether a chunk's page or one of its headings says that it holds questions and answers.
@@ -764,7 +771,7 @@ impl SearchIndex {
             phrase: if query.phrases.is_empty() { hit.coverage } else { self.phrase(query, hit.chunk, text) },
             agreement: scale.agreement,
             lead: hit.cosine.map_or(0.0, |cosine| scale.lead(cosine)),
-            other_language: query.language.is_some_and(|language| language != document.language),
+            other_language: self.is_in_other_language(query, hit.chunk),
         };
         Passage {
             id: self.passage_id(hit.chunk),
