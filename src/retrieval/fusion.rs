@@ -75,13 +75,12 @@ pub struct Support {
 /// Functions for Hybrid Retrieval" (2023), in which the dense leg has the more to say the more its best stands out.
 #[must_use]
 pub fn fuse(scale: &QueryScale, support: &Support, weights: &FusionWeights) -> f32 {
-    let (words, confidence) = if support.other_language {
-        (scale.lexical(support.lexical), 1.0)
+    let (lexical, confidence) = if support.other_language {
+        (weights.across_lexical * scale.lexical(support.lexical), 1.0)
     } else {
         let lead = weights.dense_lead * scale.lead(scale.best_dense);
-        (scale.lexical_support(support.lexical), (weights.dense + lead).clamp(0.0, 1.0))
+        (weights.lexical * scale.lexical_support(support.lexical), (weights.dense + lead).clamp(0.0, 1.0))
     };
-    let lexical = weights.lexical * words;
     let dense = support.cosine.map_or(0.0, |cosine| confidence * scale.dense(cosine));
     let page = if support.question_page { weights.question_page } else { 0.0 };
     let verdict = if support.verdict { weights.verdict } else { 0.0 };

@@ -76,6 +76,9 @@ impl TermWeights {
 pub struct FusionWeights {
     /// Weight of BM25F, see [`crate::retrieval::fusion::QueryScale::lexical_support`].
     pub lexical: f32,
+    /// Weight of BM25F as a share of what the query could reach, for a passage in another language: between none, where the
+    /// names that both hold say nothing, and twice as much, where they outweigh the cosines.
+    pub across_lexical: f32,
     /// Weight of the cosine in standard deviations above the query's background, where the best stands out of the ten best by
     /// nothing.
     pub dense: f32,
@@ -91,7 +94,7 @@ pub struct FusionWeights {
 
 impl Default for FusionWeights {
     fn default() -> Self {
-        Self { lexical: 3.5, dense: 0.5, dense_lead: 0.25, question_page: 1.2, verdict: 0.8 }
+        Self { lexical: 3.5, across_lexical: 1.75, dense: 0.5, dense_lead: 0.25, question_page: 1.2, verdict: 0.8 }
     }
 }
 
