@@ -69,8 +69,8 @@ export async function newPage(options = {}) {
     (address) => !["127.0.0.1", "localhost"].includes(address.hostname) && /^https?:$/.test(address.protocol),
     (route) => route.abort(),
   );
-  // The page may still be fetching texts for later when its test is done.
-  cleanups.push(() => context.unrouteAll({ behavior: "ignoreErrors" }));
+  // The page may still be fetching texts for later when its test is done; the test may also have closed it.
+  cleanups.push(() => context.unrouteAll({ behavior: "ignoreErrors" }).catch(() => {}));
   return { page, context, errors, requests };
 }
 
