@@ -91,17 +91,14 @@ pub fn fuse(scale: &QueryScale, support: &Support, weights: &FusionWeights) -> f
 mod tests {
     use super::*;
 
+    fn scale(best_lexical: f32, best_dense: f32, ten_best: f32) -> QueryScale {
+        let background = Some(Background { mean: 0.1, deviation: 0.1 });
+        QueryScale { best_lexical, most_lexical: 10.0, best_dense, ten_best, background, agreement: 0.0 }
+    }
+
     #[test]
     fn both_legs_raise_the_score() {
-        let background = Some(Background { mean: 0.1, deviation: 0.1 });
-        let scale = QueryScale {
-            best_lexical: 8.0,
-            most_lexical: 10.0,
-            best_dense: 0.7,
-            ten_best: 0.5,
-            background,
-            agreement: 0.0,
-        };
+        let scale = scale(8.0, 0.7, 0.5);
         let weights = FusionWeights::default();
         let support = Support { lexical: 2.0, cosine: Some(0.3), ..Support::default() };
         let base = fuse(&scale, &support, &weights);
@@ -118,15 +115,7 @@ mod tests {
 
     #[test]
     fn across_languages_the_few_words_that_match_do_not_outweigh_the_cosine() {
-        let background = Some(Background { mean: 0.1, deviation: 0.1 });
-        let scale = QueryScale {
-            best_lexical: 1.0,
-            most_lexical: 10.0,
-            best_dense: 0.3,
-            ten_best: 0.3,
-            background,
-            agreement: 0.0,
-        };
+        let scale = scale(1.0, 0.3, 0.3);
         let fused = |lexical, cosine, other_language| {
             let support = Support { lexical, cosine: Some(cosine), other_language, ..Support::default() };
             fuse(&scale, &support, &FusionWeights::default())

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { newPage, serveSite, Widget } from "./support.mjs";
+import { newPage, openWidget, serveSite, Widget } from "./support.mjs";
 
 test("a question gets an answer with a link to the page that says it", async () => {
   const site = await serveSite();
@@ -55,11 +55,7 @@ test("answers come by keyword at once and turn hybrid when the model is there", 
 
 test("pages that match are shown while the reader types and are gone when the question is sent", async () => {
   const site = await serveSite();
-  const { page } = await newPage();
-  await page.goto(`${site}/`);
-  const widget = new Widget(page);
-  await widget.open();
-  await widget.ready();
+  const { page, widget } = await openWidget(site);
   const matches = page.locator("docent-chat .matches");
   await widget.input.fill("index");
   await matches.waitFor();

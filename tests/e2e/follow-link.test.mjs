@@ -4,15 +4,11 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 
-import { FOLDER, newPage, serveSite, Widget } from "./support.mjs";
+import { FOLDER, newPage, openWidget, serveSite } from "./support.mjs";
 
 test("a source leads to its heading, and the conversation is still there", async () => {
   const site = await serveSite();
-  const { page } = await newPage();
-  await page.goto(`${site}/`);
-  const widget = new Widget(page);
-  await widget.open();
-  await widget.ready();
+  const { page, widget } = await openWidget(site);
   const turn = await widget.ask("How do I preview a folder?");
   await widget.saved(2);
   const link = page.locator("docent-chat .sources a").first();

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { newPage, scriptedEndpoint, serveSite, Widget } from "./support.mjs";
+import { openWidget, scriptedEndpoint, serveSite } from "./support.mjs";
 
 test("a limited, a broken and a dead endpoint never cost the reader the answer", async () => {
   const endpoint = await scriptedEndpoint((body, number) => {
@@ -10,11 +10,7 @@ test("a limited, a broken and a dead endpoint never cost the reader the answer",
     return { pieces: ["It is served [1]."] };
   });
   const site = await serveSite({ args: ["--llm", endpoint.url] });
-  const { page } = await newPage();
-  await page.goto(`${site}/`);
-  const widget = new Widget(page);
-  await widget.open();
-  await widget.ready();
+  const { page, widget } = await openWidget(site);
   const refused = await widget.ask("How do I preview a folder?");
   assert.equal(refused.error.kind, "auth");
   assert.ok(refused.sources.length > 0, "the local answer is there");

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { newPage, serveSite, Widget } from "./support.mjs";
+import { newPage, openWidget, serveSite } from "./support.mjs";
 
 test("export and restore carry a conversation to another agent", async () => {
   const site = await serveSite();
@@ -30,11 +30,7 @@ test("export and restore carry a conversation to another agent", async () => {
 
 test("the widget's conversation survives a reload, and a new one begins clean", async () => {
   const site = await serveSite();
-  const { page } = await newPage();
-  await page.goto(`${site}/`);
-  const widget = new Widget(page);
-  await widget.open();
-  await widget.ready();
+  const { page, widget } = await openWidget(site);
   await widget.ask("How do I index my documentation?");
   await widget.saved(2);
   await page.reload();

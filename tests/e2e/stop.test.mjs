@@ -2,17 +2,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { newPage, scriptedEndpoint, serveSite, Widget } from "./support.mjs";
+import { openWidget, scriptedEndpoint, serveSite } from "./support.mjs";
 
 test("stop keeps what had arrived, ends the request, and the conversation goes on", async () => {
   const long = Array.from({ length: 200 }, (_, at) => `word${at} `);
   const endpoint = await scriptedEndpoint((body, number) => (number === 1 ? { pieces: long, pause: 100 } : { pieces: ["Use the tag [1]."] }));
   const site = await serveSite({ args: ["--llm", endpoint.url, "--llm-model", "scripted"] });
-  const { page } = await newPage();
-  await page.goto(`${site}/`);
-  const widget = new Widget(page);
-  await widget.open();
-  await widget.ready();
+  const { page, widget } = await openWidget(site);
   await widget.input.fill("How do I put the agent on a page?");
   await widget.input.press("Enter");
   await page.waitForFunction(() => document.querySelector("docent-chat").state.messages.at(-1).text.includes("word3"));

@@ -152,6 +152,16 @@ export class Widget {
   }
 }
 
+/** The demo's first page with the widget open and the agent ready. */
+export async function openWidget(site) {
+  const fresh = await newPage();
+  await fresh.page.goto(`${site}/`);
+  const widget = new Widget(fresh.page);
+  await widget.open();
+  await widget.ready();
+  return { ...fresh, widget };
+}
+
 /**
  * An OpenAI-compatible endpoint that says what it is told to. `script(request)` gives `{ status, pieces, pause, hang }`;
  * `requests` collects the bodies with their headers.
