@@ -1,7 +1,8 @@
 #!/bin/sh
-# build-wasm.sh TARGET_DIR: compiles the two modules and writes them with their JavaScript into pkg/wasm/.
+# build-wasm.sh TARGET_DIR: compiles the modules and writes them with their JavaScript into pkg/wasm/.
 #
-# The crate is one; the cargo features choose what a module holds. A module that has not changed is not processed again.
+# The crate is one; the cargo features choose what a module holds. The embedder is built twice: pkg/dense.js takes the build
+# with relaxed SIMD where the engine makes it fast. A module that has not changed is not processed again.
 # No wasm-opt: what distributions ship does not read the table instructions that wasm-bindgen writes, and what npm ships makes
 # the modules larger in gzip.
 set -eu
@@ -10,20 +11,25 @@ target=$1
 cargo=${CARGO:-cargo}
 mkdir -p "$target/wasm-modules" pkg/wasm
 
-# module FEATURE NAME
+# module FEATURE PROFILE NAME [CARGO_OPTION…]
 module() {
-    "$cargo" build --profile "wasm-$1" --target wasm32-unknown-unknown --lib --no-default-features --features "$1"
-    built="$target/wasm32-unknown-unknown/wasm-$1/docent.wasm"
-    seen="$target/wasm-modules/$2.wasm"
-    stamp="$target/wasm-modules/$2.stamp"
+    feature=$1 profile=$2 name=$3
+    shift 3
+    "$cargo" build --profile "$profile" --target wasm32-unknown-unknown --lib --no-default-features --features "$feature" "$@"
+    built="$target/wasm32-unknown-unknown/$profile/docent.wasm"
+    seen="$target/wasm-modules/$name.wasm"
+    stamp="$target/wasm-modules/$name.stamp"
     how="$(wasm-bindgen --version)"
-    if [ ! -f "pkg/wasm/$2_bg.wasm" ] || ! cmp -s "$built" "$seen" || [ "$(cat "$stamp" 2>/dev/null)" != "$how" ]; then
+    if [ ! -f "pkg/wasm/${name}_bg.wasm" ] || ! cmp -s "$built" "$seen" || [ "$(cat "$stamp" 2>/dev/null)" != "$how" ]; then
         # Function names are for debugging; they would be a fifth of what readers download.
-        wasm-bindgen --target web --remove-name-section --remove-producers-section --out-dir pkg/wasm --out-name "$2" "$built"
+        wasm-bindgen --target web --remove-name-section --remove-producers-section --out-dir pkg/wasm --out-name "$name" "$built"
+        sh pkg/strip-comments.sh "pkg/wasm/$name.js"
         cp "$built" "$seen"
         echo "$how" >"$stamp"
     fi
 }
 
-module agent docent
-module embedder docent_embedder
+module agent wasm-agent docent
+module embedder wasm-embedder docent_embedder
+module embedder wasm-embedder-relaxed docent_embedder_relaxed \
+    --config 'target.wasm32-unknown-unknown.rustflags=["-C", "target-feature=+relaxed-simd"]'

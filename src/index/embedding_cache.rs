@@ -12,8 +12,8 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
 use crate::error::{Error, Result};
 
-/// First bytes of a segment: a name and the version of this layout.
-const MAGIC: &[u8; 8] = b"DOCEMB\x01\n";
+/// First bytes of a segment: a name, and a version that counts up when this layout changes or the encoder gives other numbers.
+const MAGIC: &[u8; 8] = b"DOCEMB\x02\n";
 /// Bytes before the entries: magic, dimension, hash.
 const HEADER: usize = 8 + 4 + 8;
 /// Bytes of an entry's key.

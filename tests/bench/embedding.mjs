@@ -29,16 +29,22 @@ const network = readFileSync(join(models, "all-MiniLM-L6-v2/model.onnx"));
 const formats = { "weight-only int8 (ours)": network };
 for (const file of peerFiles) formats[basename(file, ".onnx")] = readFileSync(file);
 
-/** What stands in each page: `load()` once with the bytes in memory, then `embed(tokens)`. */
-const ENGINES = {
-  docent: `
-    import init, { Embedder } from "/docent/wasm/docent_embedder.js";
+/** Our engine, as one of its two builds or as the one that the package takes in this browser. */
+const docent = (build) => `
+    import { hasFastRelaxedProducts } from "/docent/dense.js";
+    const build = ${build} ? "docent_embedder_relaxed" : "docent_embedder";
+    const { default: init, Embedder } = await import("/docent/wasm/" + build + ".js");
     let embedder, wasm;
     export async function prepare() { wasm = await init(); }
     export function load(network, tokenizer, info) { embedder = Embedder.load(network, tokenizer, info); }
     // Each "word" is one token; two special ones stand around them.
     export function embed(tokens) { return embedder.embedPassage("word ".repeat(tokens - 2)); }
-    export function memory() { return wasm.memory.buffer.byteLength; }`,
+    export function memory() { return wasm.memory.buffer.byteLength; }`;
+
+/** What stands in each page: `load()` once with the bytes in memory, then `embed(tokens)`. */
+const ENGINES = {
+  docent: docent("hasFastRelaxedProducts()"),
+  plain: docent("false"),
   peer: `
     const memories = [];
     const Memory = WebAssembly.Memory;
@@ -155,7 +161,7 @@ async function measure(browser, engine, format) {
 }
 
 const browser = await startBrowser();
-const runs = [["docent", "weight-only int8 (ours)"], ...Object.keys(formats).map((format) => ["peer", format])];
+const runs = [["docent", "weight-only int8 (ours)"], ["plain", "weight-only int8 (ours)"], ...Object.keys(formats).map((format) => ["peer", format])];
 if (formats.fp32) runs.push(["transformers", "fp32"]);
 if (formats["dynamic-int8"]) runs.push(["transformers", "q8"]);
 const results = new Map(runs.map((run) => [run, { first: [], times: {}, memory: 0, vectors: null }]));
@@ -183,11 +189,13 @@ for (let round = 0; round < ROUNDS; round++) {
 await browser.close();
 await server.close();
 
-const ours = results.get(runs[0]);
-const peers = runs.slice(1).map((run) => [`${run[0] === "peer" ? "onnxruntime-web" : "transformers.js"}, ${run[1]}`, results.get(run)]);
+const [ours, plain] = [results.get(runs[0]), results.get(runs[1])];
+const peerRuns = runs.slice(2);
+const peers = peerRuns.map((run) => [`${run[0] === "peer" ? "onnxruntime-web" : "transformers.js"}, ${run[1]}`, results.get(run)]);
 /** Those that are given the model's bytes, as we are. */
-const loading = peers.filter((_, i) => runs[i + 1][0] === "peer");
+const loading = peers.filter((_, i) => peerRuns[i][0] === "peer");
 for (const tokens of TOKENS) {
+  if (String(ours.vectors[tokens]) !== String(plain.vectors[tokens])) throw new Error(`our builds disagree on ${tokens} tokens`);
   const [a, b] = [ours.vectors[tokens], peers[0][1].vectors[tokens]];
   const cosine = a.reduce((sum, x, i) => sum + x * b[i], 0);
   if (cosine < 0.999) throw new Error(`the engines disagree on ${tokens} tokens: cosine ${cosine}`);
@@ -199,17 +207,17 @@ const cell = (values) => {
 const row = (title, of, compared = peers) => {
   const best = Math.min(...compared.map(([, result]) => median(of(result))));
   const cells = peers.map((peer) => (compared.includes(peer) ? cell(of(peer[1])) : ""));
-  return [title, cell(of(ours)), ...cells, (median(of(ours)) / best).toFixed(2)];
+  return [title, cell(of(ours)), cell(of(plain)), ...cells, (median(of(ours)) / best).toFixed(2)];
 };
 table(
   "Embedding in headless Chromium, one thread; ms, median (quartiles) of the rounds",
-  ["", "docent", ...peers.map(([name]) => name), "ratio to the best"],
+  ["", "docent", "docent, plain SIMD", ...peers.map(([name]) => name), "ratio to the best"],
   [
     ...TOKENS.map((tokens) => row(`${tokens} tokens`, (result) => result.times[tokens])),
     row("model bytes in memory to first embedding", (result) => result.first, loading),
     [
       "wasm memory, MB",
-      ...[ours, ...peers.map(([, result]) => result)].map((result) => (result.memory / 1e6).toFixed(1)),
+      ...[ours, plain, ...peers.map(([, result]) => result)].map((result) => (result.memory / 1e6).toFixed(1)),
       (ours.memory / Math.min(...peers.map(([, result]) => result.memory))).toFixed(2),
     ],
   ],
@@ -225,6 +233,7 @@ table(
   ["", "raw", "gzip", "brotli"],
   [
     size("docent embedder", join(pkg, "wasm/docent_embedder_bg.wasm")),
+    size("docent embedder, relaxed SIMD", join(pkg, "wasm/docent_embedder_relaxed_bg.wasm")),
     size("onnxruntime-web", join(modules, "onnxruntime-web/dist/ort-wasm-simd-threaded.wasm")),
   ],
 );
@@ -234,6 +243,6 @@ for (const tokens of TOKENS) record(`embedding, ${tokens} tokens, ms`, ours.time
 record("model bytes in memory to first embedding, ms", ours.first, of((result) => result.first, loading));
 record("embedder, wasm memory, MB", ours.memory / 1e6, of((result) => result.memory / 1e6));
 const brotliBytes = (path) => brotliCompressSync(readFileSync(path), { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } }).length;
-record("embedder module, brotli, kB", brotliBytes(join(pkg, "wasm/docent_embedder_bg.wasm")) / 1000, {
+record("embedder module, brotli, kB", brotliBytes(join(pkg, "wasm/docent_embedder_relaxed_bg.wasm")) / 1000, {
   "onnxruntime-web": brotliBytes(join(modules, "onnxruntime-web/dist/ort-wasm-simd-threaded.wasm")) / 1000,
 });

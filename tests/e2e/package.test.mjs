@@ -24,7 +24,8 @@ test("the package holds the modules, the widget, the types and the licences, and
   const files = execFileSync("find", [".", "-type", "f"], { cwd: join(project, "node_modules/docent"), encoding: "utf8" }).trim().split("\n");
   for (const name of [
     "./package.json", "./README.md", "./LICENSE-MIT", "./LICENSE-APACHE", "./index.js", "./index.d.ts", "./types.d.ts", "./direct.js", "./worker.js",
-    "./wasm/docent_bg.wasm", "./wasm/docent.js", "./wasm/docent_embedder_bg.wasm", "./widget/docent-chat.js",
+    "./wasm/docent_bg.wasm", "./wasm/docent.js", "./wasm/docent_embedder_bg.wasm", "./wasm/docent_embedder_relaxed_bg.wasm",
+    "./widget/docent-chat.js",
     "./widget/vendor/marked.js", "./widget/vendor/marked.LICENSE",
   ]) assert.ok(files.includes(name), `${name} is missing`);
   const strange = files.filter((name) => !/\.(js|d\.ts|wasm|md|json)$|LICENSE/.test(name));

@@ -1,16 +1,16 @@
 //! The arithmetic of the encoder: integer matrix products, and the float loops around them.
 //!
-//! The matrix product multiplies int8 weights by int16 activations and sums in int32, exactly; it exists for wasm SIMD,
-//! AVX2, AVX-512 VNNI and as a scalar twin, which all give the same bits. The float loops are plain Rust in lanes of
-//! fixed width, so that the compiler vectorizes them without changing the order of a sum: they too give the same bits
-//! on every target, and an index that was built natively meets the very same numbers in the page.
+//! The matrix product multiplies int8 weights by int16 activations and sums in int32, exactly; it exists for wasm SIMD with
+//! and without its relaxed instructions, AVX2, AVX-512 VNNI and as a scalar twin, which all give the same bits. The float
+//! loops are plain Rust in lanes of fixed width, so that the compiler vectorizes them without changing the order of a sum:
+//! they too give the same bits on every target, and an index that was built natively meets the very same numbers in the page.
 //!
 //! **Invariant:** this is the crate's only module with `unsafe`: loads and stores in [`matmul`]'s kernels, whose bounds
 //! `matmul` checks before, and calls of functions compiled for a CPU feature, which is tested before.
 #![allow(unsafe_code, reason = "SIMD loads, and calls of functions that are compiled for a detected CPU feature")]
 
 /// The rows of a packed matrix are padded with zeros to a multiple of this many numbers.
-pub(super) const K_STEP: usize = 32;
+pub(super) const K_STEP: usize = 64;
 
 /// The number of rows of a packed weight matrix is padded to a multiple of this.
 pub(super) const N_STEP: usize = 4;
@@ -21,14 +21,26 @@ const WEIGHT_BLOCK: usize = 24 * 1024;
 /// The floats that one step of a lane-wise loop handles.
 const LANES: usize = 16;
 
-/// The largest magnitude that a quantized activation may have, so that a row of `k` products with weights of
-/// magnitude 127 cannot overflow an int32 sum: 15 bits for `k` up to 516, 13 bits for 1,536.
+/// The steps of a quantized row in its root mean square. Nearly all numbers of a row then fit a byte, which is what
+/// [`BytePairs`] makes use of; finer steps hardly come nearer to the floats than the int8 weights allow (of their distance to
+/// one in the cosine, 4.4e-4 for all-MiniLM-L6-v2, these steps are a third again).
+const STEPS_IN_RMS: f32 = 32.0;
+
+/// The largest magnitude of a quantized activation in a row of any length.
+const MAX_ACTIVATION: usize = (1 << 14) - 1;
+
+/// The largest magnitude that a quantized activation may have: few enough bits for its high byte, and for the sum of `k`
+/// products with weights of magnitude 127 in an int32.
 pub(super) fn activation_limit(k: usize) -> f32 {
     let limit = i32::MAX as usize / (127 * k.max(1));
-    limit.min(i16::MAX as usize) as f32
+    limit.min(MAX_ACTIVATION) as f32
 }
 
-/// Defines a function over float loops, compiled also for AVX2 where the processor has it.
+/// Queries of an attention that are computed together: their sums have to fit the registers of wasm, or hide the time that an
+/// addition takes natively.
+const QUERIES: usize = if cfg!(target_arch = "wasm32") { 2 } else { 4 };
+
+/// Defines a function over float loops, compiled also for AVX2 and AVX-512 where the processor has them.
 ///
 /// No fused multiply-add is enabled, because it would round differently from the page.
 macro_rules! vectorized {
@@ -40,9 +52,20 @@ macro_rules! vectorized {
 
             #[cfg(target_arch = "x86_64")]
             {
+                #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+                fn avx512($($argument: $type),*) {
+                    body($($argument),*);
+                }
                 #[target_feature(enable = "avx2")]
                 fn avx2($($argument: $type),*) {
                     body($($argument),*);
+                }
+                if is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512vl")
+                {
+                    // SAFETY: the processor has the features.
+                    return unsafe { avx512($($argument),*) };
                 }
                 if std::arch::is_x86_feature_detected!("avx2") {
                     // SAFETY: the processor has AVX2.
@@ -74,8 +97,11 @@ vectorized! {
             for x in rest {
                 peak = peak.max(x.abs());
             }
-            let inverse = if peak > 0.0 { limit / peak } else { 0.0 };
-            *scale = if peak > 0.0 { peak / limit } else { 0.0 };
+            let smallest = peak / limit;
+            let step = (sum_of_squares(row) / k as f32).sqrt() / STEPS_IN_RMS;
+            // The squares of huge numbers overflow.
+            *scale = if step > smallest && step.is_finite() { step } else { smallest };
+            let inverse = if *scale > 0.0 { 1.0 / *scale } else { 0.0 };
             let (out, padding) = out.split_at_mut(k);
             for (out, x) in out.iter_mut().zip(row) {
                 *out = round(x * inverse) as i16;
@@ -202,11 +228,10 @@ vectorized! {
     pub(super) fn attention(shape: AttentionShape, qkv: &[f32], keys: &[usize], out: &mut [f32]) {
         let AttentionShape { heads, head_width, scale } = shape;
         let hidden = heads * head_width;
-        let padded = keys.len().next_multiple_of(LANES);
+        let padded = keys.len().max(1).next_multiple_of(LANES);
         let mut transposed_keys = vec![0f32; head_width * padded];
         let mut values = vec![0f32; keys.len() * head_width];
-        let mut weights = vec![0f32; 2 * padded];
-        let (weights_a, weights_b) = weights.split_at_mut(padded);
+        let mut weights = vec![0f32; QUERIES * padded];
         let zeros = vec![0f32; head_width];
         for head in 0..heads {
             let at = head * head_width;
@@ -218,27 +243,28 @@ vectorized! {
                 values[slot * head_width..(slot + 1) * head_width]
                     .copy_from_slice(&row[2 * hidden + at..2 * hidden + at + head_width]);
             }
-            for (queries, out) in qkv.chunks(2 * 3 * hidden).zip(out.chunks_mut(2 * hidden)) {
-                let (query_a, query_b) = queries.split_at(3 * hidden);
-                let query_a = &query_a[at..at + head_width];
-                let query_b = query_b.get(at..at + head_width).unwrap_or(&zeros);
+            for (queries, out) in qkv.chunks(QUERIES * 3 * hidden).zip(out.chunks_mut(QUERIES * hidden)) {
+                // Where fewer are left, zeros stand in for the others.
+                let queries: [&[f32]; QUERIES] = std::array::from_fn(|i| {
+                    queries.get(i * 3 * hidden + at..i * 3 * hidden + at + head_width).unwrap_or(&zeros)
+                });
                 for start in (0..padded).step_by(LANES) {
-                    let [a, b] = two_rows(query_a, query_b, &transposed_keys[start..], padded);
-                    weights_a[start..start + LANES].copy_from_slice(&a);
-                    weights_b[start..start + LANES].copy_from_slice(&b);
-                }
-                let inverse_a = exponentials(weights_a, keys.len());
-                let inverse_b = exponentials(weights_b, keys.len());
-                let (out_a, out_b) = out.split_at_mut(hidden);
-                for start in (0..head_width).step_by(LANES) {
-                    let (a, b) = (&weights_a[..keys.len()], &weights_b[..keys.len()]);
-                    let [a, b] = two_rows(a, b, values.get(start..).unwrap_or(&[]), head_width);
-                    for (out, x) in out_a[at + start..at + start + LANES].iter_mut().zip(a) {
-                        *out = x * inverse_a;
+                    let sums = products(queries, &transposed_keys[start..], padded);
+                    for (weights, sums) in weights.chunks_exact_mut(padded).zip(sums) {
+                        weights[start..start + LANES].copy_from_slice(&sums);
                     }
-                    if !out_b.is_empty() {
-                        for (out, x) in out_b[at + start..at + start + LANES].iter_mut().zip(b) {
-                            *out = x * inverse_b;
+                }
+                let mut inverses = [0f32; QUERIES];
+                for (weights, inverse) in weights.chunks_exact_mut(padded).zip(&mut inverses) {
+                    *inverse = exponentials(weights, keys.len());
+                }
+                let weights: [&[f32]; QUERIES] =
+                    std::array::from_fn(|i| weights.get(i * padded..i * padded + keys.len()).unwrap_or(&[]));
+                for start in (0..head_width).step_by(LANES) {
+                    let sums = products(weights, values.get(start..).unwrap_or(&[]), head_width);
+                    for ((out, sums), inverse) in out.chunks_exact_mut(hidden).zip(sums).zip(inverses) {
+                        for (out, x) in out[at + start..at + start + LANES].iter_mut().zip(sums) {
+                            *out = x * inverse;
                         }
                     }
                 }
@@ -247,15 +273,18 @@ vectorized! {
     }
 }
 
-/// The products of two row vectors with 16 columns of a matrix whose rows are `stride` apart.
+/// The products of row vectors with 16 columns of a matrix whose rows are `stride` apart.
 #[inline(always)]
-fn two_rows(a: &[f32], b: &[f32], matrix: &[f32], stride: usize) -> [[f32; LANES]; 2] {
-    let mut sums = [[0f32; LANES]; 2];
-    for ((a, b), row) in a.iter().zip(b).zip(matrix.chunks(stride)) {
-        let Some(row) = row.first_chunk::<LANES>() else { break };
-        for i in 0..LANES {
-            sums[0][i] += a * row[i];
-            sums[1][i] += b * row[i];
+fn products<const ROWS: usize>(rows: [&[f32]; ROWS], matrix: &[f32], stride: usize) -> [[f32; LANES]; ROWS] {
+    let mut sums = [[0f32; LANES]; ROWS];
+    let width = rows.iter().map(|row| row.len()).min().unwrap_or(0);
+    let rows = rows.map(|row| &row[..width]);
+    for (k, columns) in matrix.chunks(stride).enumerate().take(width) {
+        let Some(columns) = columns.first_chunk::<LANES>() else { break };
+        for (sums, row) in sums.iter_mut().zip(rows) {
+            for (sum, column) in sums.iter_mut().zip(columns) {
+                *sum += row[k] * column;
+            }
         }
     }
     sums
@@ -294,6 +323,8 @@ pub(super) struct Product<'a> {
     pub(super) weights: &'a [i8],
     /// One a row of weights.
     pub(super) weight_scales: &'a [f32],
+    /// The sum of each row of weights.
+    pub(super) weight_sums: &'a [i32],
     /// One a row of weights.
     pub(super) bias: &'a [f32],
     /// The padded length of a row, a multiple of [`K_STEP`].
@@ -310,6 +341,7 @@ impl Product<'_> {
         assert!(self.activations.len() >= rows * self.stride, "activations");
         assert!(self.weights.len() >= self.outputs * self.stride, "weights");
         assert!(self.weight_scales.len() >= self.outputs && self.bias.len() >= self.outputs, "scales");
+        assert!(self.weight_sums.len() >= self.outputs, "sums");
         assert!(out.len() >= rows * self.outputs, "result");
     }
 
@@ -320,9 +352,18 @@ impl Product<'_> {
     }
 }
 
+/// The sum of each row of `stride` weights.
+pub(super) fn row_sums(weights: &[i8], stride: usize) -> Vec<i32> {
+    weights.chunks_exact(stride).map(|row| row.iter().map(|&w| i32::from(w)).sum()).collect()
+}
+
 /// Computes a product into `out`, rows of `outputs` floats.
 pub(super) fn matmul(product: Product<'_>, out: &mut [f32]) {
     product.check(out);
+    #[cfg(target_feature = "relaxed-simd")]
+    if let Some(meaning) = relaxed::meaning() {
+        return relaxed::matmul(product, meaning, out);
+    }
     #[cfg(target_arch = "wasm32")]
     // SAFETY: the slices were checked; the wasm build has SIMD switched on.
     unsafe {
@@ -358,24 +399,19 @@ fn matmul_scalar(product: Product<'_>, out: &mut [f32]) {
     }
 }
 
-/// Walks the tiles of a product: blocks of weights that stay in the L1 cache, in them tiles of `$rows` activations.
+/// Walks the tiles of a product: blocks of weights that stay in the L1 cache, in them tiles of as many rows of activations as
+/// the first of `$rows` that still fits.
 macro_rules! tiled {
-    ($product:ident, $columns:expr, $tile:ident) => {{
+    ($product:ident, $columns:expr, [$($rows:tt),+], $tile:ident) => {{
         let rows = $product.activation_scales.len();
         let block = (WEIGHT_BLOCK / $product.stride / $columns).max(1) * $columns;
         for start in (0..$product.outputs).step_by(block) {
             let end = (start + block).min($product.outputs);
             let mut row = 0;
-            while row + 4 <= rows {
-                $tile!(4, row, start, end);
-                row += 4;
-            }
-            match rows - row {
-                3 => $tile!(3, row, start, end),
-                2 => $tile!(2, row, start, end),
-                1 => $tile!(1, row, start, end),
-                _ => {}
-            }
+            $(while rows - row >= $rows {
+                $tile!($rows, row, start, end);
+                row += $rows;
+            })+
         }
     }};
 }
@@ -398,7 +434,7 @@ mod wasm {
                 unsafe { tile::<$rows>(&product, out, $row, $start, $end) }
             };
         }
-        tiled!(product, 2, run);
+        tiled!(product, 2, [4, 3, 2, 1], run);
     }
 
     /// `ROWS` rows of activations times the weights `start..end`, two at a time: with four rows the eight sums and
@@ -449,6 +485,134 @@ mod wasm {
     }
 }
 
+#[cfg(target_feature = "relaxed-simd")]
+mod relaxed {
+    use std::arch::wasm32::{
+        f32x4_add, f32x4_convert_i32x4, f32x4_mul, f32x4_splat, i8x16_splat, i32x4_add, i32x4_extract_lane, i32x4_mul,
+        i32x4_relaxed_dot_i8x16_i7x16_add, i32x4_shl, i32x4_shuffle, i32x4_splat, i32x4_sub, v128, v128_load,
+        v128_store,
+    };
+
+    use super::super::byte_pairs::{BytePairs, Meaning, Walk};
+    use super::{Product, WEIGHT_BLOCK};
+
+    // Twelve sums, three activations and one row of weights fit the sixteen registers of x86.
+    const WALK: Walk = Walk { rows: 3, step: 16 };
+
+    /// What the relaxed product takes its second operand's bytes for; nothing where it saturates, as it does when the engine
+    /// makes it of older instructions.
+    pub(super) fn meaning() -> Option<Meaning> {
+        let product = |weight: i8, byte: u8| {
+            let sums = i32x4_relaxed_dot_i8x16_i7x16_add(i8x16_splat(weight), i8x16_splat(byte as i8), i32x4_splat(0));
+            i32x4_extract_lane::<0>(sums)
+        };
+        let is = |value: fn(u8) -> i32| {
+            [127, -128].iter().all(|&w| [127, 128, 255].iter().all(|&b| product(w, b) == 4 * i32::from(w) * value(b)))
+        };
+        if is(i32::from) {
+            Some(Meaning::Unsigned)
+        } else if is(|byte| i32::from(byte as i8)) {
+            Some(Meaning::Signed)
+        } else {
+            None
+        }
+    }
+
+    pub(super) fn matmul(product: Product<'_>, meaning: Meaning, out: &mut [f32]) {
+        let rows = product.activation_scales.len();
+        let pairs = BytePairs::split(&product.activations[..rows * product.stride], product.stride, meaning, WALK);
+        macro_rules! run {
+            ($rows:literal, $row:expr, $start:expr, $end:expr) => {
+                // SAFETY: the tile lies inside of the slices that `Product::check` has checked, and so do the steps.
+                unsafe { tile::<$rows>(&product, &pairs, out, $row, $start, $end) }
+            };
+        }
+        tiled!(product, 4, [3, 2, 1], run);
+    }
+
+    /// `ROWS` rows of activations times the weights `start..end`, four at a time.
+    ///
+    /// # Safety
+    /// `Product::check` must have passed; rows and outputs must be ones of the product, `end - start` a multiple of four.
+    #[inline(always)]
+    unsafe fn tile<const ROWS: usize>(
+        product: &Product<'_>,
+        pairs: &BytePairs,
+        out: &mut [f32],
+        row: usize,
+        start: usize,
+        end: usize,
+    ) {
+        let stride = product.stride;
+        let steps = pairs.wide_steps(row);
+        let (low, high) = (pairs.low[row * stride..].as_ptr(), pairs.high[row * stride..].as_ptr());
+        let zero = i8x16_splat(pairs.meaning.high_flip() as i8);
+        for output in (start..end).step_by(4) {
+            let weights = product.weights[output * stride..].as_ptr();
+            let mut sums = [[i32x4_splat(0); 4]; ROWS];
+            if !steps.is_empty() {
+                let mut zeros = [i32x4_splat(0); 4];
+                for &k in steps {
+                    for c in 0..4 {
+                        // SAFETY: all rows of weights and of bytes have `stride` numbers, and `k + 16` is at most that.
+                        unsafe {
+                            let w = v128_load(weights.add(c * stride + k).cast());
+                            zeros[c] = i32x4_relaxed_dot_i8x16_i7x16_add(w, zero, zeros[c]);
+                            for (r, sums) in sums.iter_mut().enumerate() {
+                                let a = v128_load(high.add(r * stride + k).cast());
+                                sums[c] = i32x4_relaxed_dot_i8x16_i7x16_add(w, a, sums[c]);
+                            }
+                        }
+                    }
+                }
+                for sums in &mut sums {
+                    for (sum, &zeros) in sums.iter_mut().zip(&zeros) {
+                        *sum = i32x4_shl(i32x4_sub(*sum, zeros), 8);
+                    }
+                }
+            }
+            let mut k = 0;
+            while k < stride {
+                // SAFETY: as above; `stride` is a multiple of 16.
+                unsafe {
+                    let mut a = [i32x4_splat(0); ROWS];
+                    for (r, a) in a.iter_mut().enumerate() {
+                        *a = v128_load(low.add(r * stride + k).cast());
+                    }
+                    for c in 0..4 {
+                        let w = v128_load(weights.add(c * stride + k).cast());
+                        for (sums, &a) in sums.iter_mut().zip(&a) {
+                            sums[c] = i32x4_relaxed_dot_i8x16_i7x16_add(w, a, sums[c]);
+                        }
+                    }
+                }
+                k += WALK.step;
+            }
+            // SAFETY: `output + 3` is an output, and the row is one of the product.
+            unsafe {
+                let scales = v128_load(product.weight_scales[output..].as_ptr().cast());
+                let bias = v128_load(product.bias[output..].as_ptr().cast());
+                let weight_sums = v128_load(product.weight_sums[output..].as_ptr().cast());
+                for (r, sums) in sums.iter().enumerate() {
+                    let offset = i32x4_mul(weight_sums, i32x4_splat(pairs.offsets[row + r]));
+                    let sum = f32x4_convert_i32x4(i32x4_sub(totals(sums), offset));
+                    let scale = f32x4_mul(f32x4_splat(product.activation_scales[row + r]), scales);
+                    let to = out[(row + r) * product.outputs + output..].as_mut_ptr();
+                    v128_store(to.cast(), f32x4_add(f32x4_mul(sum, scale), bias));
+                }
+            }
+        }
+    }
+
+    /// The sums of the lanes of each of four registers.
+    #[inline(always)]
+    fn totals(&[a, b, c, d]: &[v128; 4]) -> v128 {
+        let ab = i32x4_add(i32x4_shuffle::<0, 4, 1, 5>(a, b), i32x4_shuffle::<2, 6, 3, 7>(a, b));
+        let cd = i32x4_add(i32x4_shuffle::<0, 4, 1, 5>(c, d), i32x4_shuffle::<2, 6, 3, 7>(c, d));
+        i32x4_add(i32x4_shuffle::<0, 1, 4, 5>(ab, cd), i32x4_shuffle::<2, 3, 6, 7>(ab, cd))
+    }
+}
+
 #[cfg(target_arch = "x86_64")]
 mod avx2 {
     use std::arch::x86_64::{
@@ -469,7 +633,7 @@ mod avx2 {
                 unsafe { tile::<$rows>(&product, out, $row, $start, $end) }
             };
         }
-        tiled!(product, 2, run);
+        tiled!(product, 2, [4, 3, 2, 1], run);
     }
 
     /// # Safety
@@ -514,47 +678,84 @@ mod avx2 {
 #[cfg(target_arch = "x86_64")]
 mod avx512 {
     use std::arch::x86_64::{
-        __m128, __m256i, __m512i, _mm_add_epi32, _mm_add_ps, _mm_cvtepi32_ps, _mm_loadu_ps, _mm_mul_ps, _mm_set1_ps,
-        _mm_storeu_ps, _mm256_add_epi32, _mm256_castsi256_si128, _mm256_extracti128_si256, _mm256_hadd_epi32,
-        _mm256_loadu_si256, _mm512_castsi512_si256, _mm512_cvtepi8_epi16, _mm512_dpwssd_epi32,
-        _mm512_extracti64x4_epi64, _mm512_loadu_si512, _mm512_setzero_si512,
+        __m128i, __m512i, _mm_add_epi32, _mm_add_ps, _mm_cvtepi32_ps, _mm_loadu_ps, _mm_loadu_si128, _mm_mul_ps,
+        _mm_mullo_epi32, _mm_set1_epi32, _mm_set1_ps, _mm_storeu_ps, _mm_sub_epi32, _mm256_add_epi32,
+        _mm256_castsi256_si128, _mm256_extracti128_si256, _mm256_hadd_epi32, _mm512_castsi512_si256,
+        _mm512_dpbusd_epi32, _mm512_extracti64x4_epi64, _mm512_loadu_si512, _mm512_set1_epi8, _mm512_setzero_si512,
+        _mm512_slli_epi32, _mm512_sub_epi32,
     };
 
+    use super::super::byte_pairs::{BytePairs, Meaning, Walk};
     use super::{Product, WEIGHT_BLOCK};
+
+    const WALK: Walk = Walk { rows: 4, step: 64 };
 
     /// # Safety
     /// `Product::check` must have passed, and the processor must have the features.
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
     pub(super) unsafe fn matmul(product: Product<'_>, out: &mut [f32]) {
+        let rows = product.activation_scales.len();
+        let activations = &product.activations[..rows * product.stride];
+        let pairs = BytePairs::split(activations, product.stride, Meaning::Unsigned, WALK);
         macro_rules! run {
             ($rows:literal, $row:expr, $start:expr, $end:expr) => {
-                // SAFETY: the tile lies inside of the checked slices.
-                unsafe { tile::<$rows>(&product, out, $row, $start, $end) }
+                // SAFETY: the tile lies inside of the checked slices, and so do the steps.
+                unsafe { tile::<$rows>(&product, &pairs, out, $row, $start, $end) }
             };
         }
-        tiled!(product, 4, run);
+        tiled!(product, 4, [4, 3, 2, 1], run);
     }
 
     /// # Safety
     /// As [`matmul`]; rows and outputs must be ones of the product.
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-    unsafe fn tile<const ROWS: usize>(product: &Product<'_>, out: &mut [f32], row: usize, start: usize, end: usize) {
+    unsafe fn tile<const ROWS: usize>(
+        product: &Product<'_>,
+        pairs: &BytePairs,
+        out: &mut [f32],
+        row: usize,
+        start: usize,
+        end: usize,
+    ) {
         let stride = product.stride;
-        let activations = product.activations[row * stride..].as_ptr();
+        let steps = pairs.wide_steps(row);
+        let (low, high) = (pairs.low[row * stride..].as_ptr(), pairs.high[row * stride..].as_ptr());
+        let zero = _mm512_set1_epi8(pairs.meaning.high_flip() as i8);
         for output in (start..end).step_by(4) {
             let weights = product.weights[output * stride..].as_ptr();
             let mut sums = [[_mm512_setzero_si512(); 4]; ROWS];
-            for k in (0..stride).step_by(32) {
-                // SAFETY: all rows of weights and of activations have `stride` numbers, a multiple of 32.
+            if !steps.is_empty() {
+                let mut zeros = [_mm512_setzero_si512(); 4];
+                for &k in steps {
+                    for c in 0..4 {
+                        // SAFETY: all rows of weights and of bytes have `stride` numbers, and `k + 64` is at most that.
+                        unsafe {
+                            let w = _mm512_loadu_si512(weights.add(c * stride + k).cast::<__m512i>());
+                            zeros[c] = _mm512_dpbusd_epi32(zeros[c], zero, w);
+                            for (r, sums) in sums.iter_mut().enumerate() {
+                                let a = _mm512_loadu_si512(high.add(r * stride + k).cast::<__m512i>());
+                                sums[c] = _mm512_dpbusd_epi32(sums[c], a, w);
+                            }
+                        }
+                    }
+                }
+                for sums in &mut sums {
+                    for (sum, &zeros) in sums.iter_mut().zip(&zeros) {
+                        *sum = _mm512_slli_epi32::<8>(_mm512_sub_epi32(*sum, zeros));
+                    }
+                }
+            }
+            for k in (0..stride).step_by(WALK.step) {
+                // SAFETY: as above; `stride` is a multiple of 64.
                 unsafe {
-                    let mut w: [__m512i; 4] = [_mm512_setzero_si512(); 4];
+                    let mut w = [_mm512_setzero_si512(); 4];
                     for (c, w) in w.iter_mut().enumerate() {
-                        *w = _mm512_cvtepi8_epi16(_mm256_loadu_si256(weights.add(c * stride + k).cast::<__m256i>()));
+                        *w = _mm512_loadu_si512(weights.add(c * stride + k).cast::<__m512i>());
                     }
                     for (r, sums) in sums.iter_mut().enumerate() {
-                        let a = _mm512_loadu_si512(activations.add(r * stride + k).cast::<__m512i>());
+                        let a = _mm512_loadu_si512(low.add(r * stride + k).cast::<__m512i>());
                         for (sum, &w) in sums.iter_mut().zip(&w) {
-                            *sum = _mm512_dpwssd_epi32(*sum, a, w);
+                            *sum = _mm512_dpbusd_epi32(*sum, a, w);
                         }
                     }
                 }
@@ -563,9 +764,12 @@ mod avx512 {
             unsafe {
                 let scales = _mm_loadu_ps(product.weight_scales[output..].as_ptr());
                 let bias = _mm_loadu_ps(product.bias[output..].as_ptr());
+                let weight_sums = _mm_loadu_si128(product.weight_sums[output..].as_ptr().cast::<__m128i>());
                 for (r, sums) in sums.iter().enumerate() {
+                    let offset = _mm_mullo_epi32(weight_sums, _mm_set1_epi32(pairs.offsets[row + r]));
+                    let sum = _mm_cvtepi32_ps(_mm_sub_epi32(totals(sums), offset));
                     let scale = _mm_mul_ps(_mm_set1_ps(product.activation_scales[row + r]), scales);
-                    let result = _mm_add_ps(_mm_mul_ps(totals(sums), scale), bias);
+                    let result = _mm_add_ps(_mm_mul_ps(sum, scale), bias);
                     _mm_storeu_ps(out[(row + r) * product.outputs + output..].as_mut_ptr(), result);
                 }
             }
@@ -575,11 +779,11 @@ mod avx512 {
     /// The sums of the lanes of each of four registers, reduced together: one by one they would take as long as the
     /// products of a short row.
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-    fn totals(sums: &[__m512i; 4]) -> __m128 {
+    fn totals(sums: &[__m512i; 4]) -> __m128i {
         let half = |sum: __m512i| _mm256_add_epi32(_mm512_castsi512_si256(sum), _mm512_extracti64x4_epi64::<1>(sum));
         let [a, b, c, d] = [half(sums[0]), half(sums[1]), half(sums[2]), half(sums[3])];
         let both = _mm256_hadd_epi32(_mm256_hadd_epi32(a, b), _mm256_hadd_epi32(c, d));
-        _mm_cvtepi32_ps(_mm_add_epi32(_mm256_castsi256_si128(both), _mm256_extracti128_si256::<1>(both)))
+        _mm_add_epi32(_mm256_castsi256_si128(both), _mm256_extracti128_si256::<1>(both))
     }
 }
 
@@ -607,11 +811,13 @@ mod tests {
         let activation_scales: Vec<f32> = (0..rows).map(|row| 0.001 * (row + 1) as f32).collect();
         let weight_scales: Vec<f32> = (0..outputs).map(|output| 0.01 * (output % 7) as f32).collect();
         let bias: Vec<f32> = (0..outputs).map(|output| output as f32 - 3.0).collect();
+        let weight_sums = row_sums(&weights[..outputs * stride], stride);
         let product = Product {
             activations: &activation[..rows * stride],
             activation_scales: &activation_scales,
             weights: &weights[..outputs * stride],
             weight_scales: &weight_scales,
+            weight_sums: &weight_sums,
             bias: &bias,
             stride,
             outputs,
@@ -634,10 +840,9 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(48))]
 
         #[test]
-        fn every_kernel_agrees_with_the_scalar_twin(rows in 1usize..11, k in 1usize..200, outputs in 1usize..40, seed: u32) {
+        fn every_kernel_agrees_with_the_scalar_twin(rows in 1usize..11, k in 1usize..200, outputs in 1usize..40, seed: u32, limit in prop_oneof![Just(100), Just(200), Just(16_383)]) {
             let stride = k.next_multiple_of(K_STEP);
             let outputs_padded = outputs.next_multiple_of(N_STEP);
-            let limit = activation_limit(stride) as i32;
             let activations: Vec<i16> = numbers(seed, rows * stride, limit).into_iter().map(|x| x as i16).collect();
             let weights: Vec<i8> =
                 numbers(seed ^ 0xabcd, outputs_padded * stride, 127).into_iter().map(|x| x as i8).collect();
@@ -698,7 +903,7 @@ mod tests {
 
     #[test]
     fn the_largest_sums_do_not_overflow() {
-        for k in [32, 384, 512, 1536, 4096] {
+        for k in [64, 384, 512, 1536, 4096] {
             let limit = activation_limit(k) as i16;
             check_product(5, k, 4, &vec![limit; 5 * k], &vec![127; 4 * k]);
             check_product(5, k, 4, &vec![-limit; 5 * k], &vec![127; 4 * k]);

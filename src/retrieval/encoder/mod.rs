@@ -9,6 +9,8 @@
 //! **Invariant:** no IO; bytes come in, numbers go out. [`Encoder`] is `Send + Sync` and needs no lock. A text's
 //! embedding has the same bits natively and in the page, alone and in a batch.
 
+#[cfg(any(target_arch = "x86_64", target_feature = "relaxed-simd"))]
+mod byte_pairs;
 mod graph_rewrite;
 mod kernel;
 mod network;

@@ -186,6 +186,7 @@ impl EvalOp for LinearOp {
                     activation_scales: scales,
                     weights: &layer.weights,
                     weight_scales: &layer.scales,
+                    weight_sums: &layer.sums,
                     bias: &layer.bias,
                     stride: layer.stride,
                     outputs: padded,

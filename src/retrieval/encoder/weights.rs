@@ -4,7 +4,7 @@
 //! `[out][in]` with a scale each, padded for the kernels, and embedding tables that stay as small as they were stored.
 //! **Invariant:** every size is checked against the bytes that are there before anything is allocated by it.
 
-use super::kernel::{K_STEP, N_STEP};
+use super::kernel::{self, K_STEP, N_STEP};
 
 /// Why a tensor cannot be used; becomes part of an [`crate::Error::Model`].
 pub(super) type Refusal = String;
@@ -22,6 +22,8 @@ pub(super) struct Linear {
     pub(super) weights: Vec<i8>,
     /// What the numbers of a row have to be multiplied by.
     pub(super) scales: Vec<f32>,
+    /// The sum of each row.
+    pub(super) sums: Vec<i32>,
     /// What is added to an output.
     pub(super) bias: Vec<f32>,
 }
@@ -112,6 +114,7 @@ impl Linear {
             }
         }
         self.outputs += outputs;
+        self.sums = kernel::row_sums(&self.weights, self.stride);
         self.bias.extend_from_slice(bias);
         self.scales.resize(self.outputs.next_multiple_of(N_STEP), 0.0);
         self.bias.resize(self.outputs.next_multiple_of(N_STEP), 0.0);
