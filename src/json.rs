@@ -5,10 +5,12 @@
 //!
 //! serde compiles what reads a type once for each reader, and what writes it once for each writer. With one reader and
 //! one writer that is once, which halves this part of what a page downloads; that is why nothing else in the crate
-//! that goes into the page calls `serde_json` with a type of its own.
+//! that goes into the page calls `serde_json` with a type of its own. The reader asks an object for a struct's fields in the
+//! struct's order, as if it were a list of them: serde's code for that is half as large as its code for fields in any order.
 //!
-//! **Invariant:** a struct is read from an object only, never from a list of its fields in their order; numbers are
-//! written with as many digits as it takes to read the same number again.
+//! **Invariant:** a struct is read from an object only, never from a list; numbers are written with as many digits as it
+//! takes to read the same number again. A type that is read here has no field with `alias`, of which serde does not say
+//! what it stands for.
 
 use std::fmt::{self, Display};
 
@@ -78,6 +80,9 @@ impl Display for Fault {
 
 impl std::error::Error for Fault {}
 
+/// The reason of a fault that [`InOrder::explain`] makes a better one of.
+const TOO_SHORT: &str = "a list is too short";
+
 impl de::Error for Fault {
     fn custom<T: Display>(message: T) -> Self {
         Self(Box::new(Place { path: String::new(), reason: message.to_string() }))
@@ -85,6 +90,10 @@ impl de::Error for Fault {
 
     fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
         Self::custom(format_args!("invalid type: {}, expected {expected}", named(&found)))
+    }
+
+    fn invalid_length(_: usize, _: &dyn Expected) -> Self {
+        Self::custom(TOO_SHORT)
     }
 
     fn invalid_value(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
@@ -118,7 +127,7 @@ pub fn parse(text: &str) -> Result<Value, Fault> {
 /// Reads a value of a type of this crate from a text.
 ///
 /// # Errors
-/// [`Fault`] when the text is not JSON, or not of that type.
+/// As [`from_value`], and when the text is not JSON.
 pub fn from_text<T: DeserializeOwned>(text: &str) -> Result<T, Fault> {
     from_value(&parse(text)?)
 }
@@ -126,9 +135,17 @@ pub fn from_text<T: DeserializeOwned>(text: &str) -> Result<T, Fault> {
 /// Reads a value of a type of this crate.
 ///
 /// # Errors
-/// [`Fault`] when the value is not of that type.
+/// [`Fault`] when the value is not of that type, or has a field that the type does not have.
 pub fn from_value<T: DeserializeOwned>(value: &Value) -> Result<T, Fault> {
-    T::deserialize(Reader(value))
+    T::deserialize(Reader { value, unknown: Unknown::Refused })
+}
+
+/// Reads a value that another program wrote, or a later version of this one: fields that are not known are passed over.
+///
+/// # Errors
+/// [`Fault`] when the value is not of that type.
+pub fn from_foreign<T: DeserializeOwned>(value: &Value) -> Result<T, Fault> {
+    T::deserialize(Reader { value, unknown: Unknown::PassedOver })
 }
 
 /// A value as a text without spaces; empty for what JSON cannot hold, such as a map with keys that are no texts, which
@@ -154,12 +171,22 @@ pub fn number(value: f32) -> String {
     name.to_owned()
 }
 
+/// What becomes of fields that a struct does not have.
+#[derive(Clone, Copy, PartialEq)]
+enum Unknown {
+    Refused,
+    PassedOver,
+}
+
 /// Reads from a parsed value.
-struct Reader<'a>(&'a Value);
+struct Reader<'a> {
+    value: &'a Value,
+    unknown: Unknown,
+}
 
 impl<'a> Reader<'a> {
     fn unexpected(&self) -> Unexpected<'a> {
-        match self.0 {
+        match self.value {
             Value::Null => Unexpected::Unit,
             Value::Bool(value) => Unexpected::Bool(*value),
             Value::Number(number) => match (number.as_u64(), number.as_i64()) {
@@ -173,12 +200,17 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Another value of the same document.
+    fn at(&self, value: &'a Value) -> Self {
+        Self { value, unknown: self.unknown }
+    }
+
     fn refuse<T>(&self, expected: &dyn Expected) -> Result<T, Fault> {
         Err(de::Error::invalid_type(self.unexpected(), expected))
     }
 
     fn number<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Fault> {
-        let Value::Number(number) = self.0 else { return self.refuse(&visitor) };
+        let Value::Number(number) = self.value else { return self.refuse(&visitor) };
         match (number.as_u64(), number.as_i64()) {
             (Some(number), _) => visitor.visit_u64(number),
             (_, Some(number)) => visitor.visit_i64(number),
@@ -187,23 +219,47 @@ impl<'a> Reader<'a> {
     }
 
     fn list<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Fault> {
-        match self.0 {
-            Value::Array(items) => visitor.visit_seq(Items { items: items.iter(), index: 0 }),
+        match self.value {
+            Value::Array(items) => visitor.visit_seq(Items { items: items.iter(), index: 0, unknown: self.unknown }),
             _ => self.refuse(&visitor),
         }
     }
 
     fn text<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Fault> {
-        match self.0 {
+        match self.value {
             Value::String(text) => visitor.visit_borrowed_str(text),
             _ => self.refuse(&visitor),
         }
     }
 
     fn object<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Fault> {
-        match self.0 {
-            Value::Object(fields) => visitor.visit_map(Fields { fields: fields.iter(), current: None }),
+        match self.value {
+            Value::Object(fields) => {
+                visitor.visit_map(Fields { fields: fields.iter(), current: None, unknown: self.unknown })
+            }
             _ => self.refuse(&visitor),
+        }
+    }
+
+    /// A struct's fields, from the object that has them.
+    fn fields<V: Visitor<'a>>(self, names: &'static [&'static str], visitor: V) -> Result<V::Value, Fault> {
+        match self.value {
+            Value::Object(object) => {
+                self.check_names(object, names)?;
+                let mut fields = InOrder { object, names: names.iter(), missing: None, unknown: self.unknown };
+                visitor.visit_seq(&mut fields).map_err(|fault| fields.explain(fault))
+            }
+            _ => self.refuse(&visitor),
+        }
+    }
+
+    fn check_names(&self, object: &Map<String, Value>, names: &'static [&'static str]) -> Result<(), Fault> {
+        if self.unknown == Unknown::PassedOver {
+            return Ok(());
+        }
+        match object.keys().find(|key| !names.contains(&key.as_str())) {
+            Some(key) => Err(<Fault as de::Error>::unknown_field(key, names).in_field(key)),
+            None => Ok(()),
         }
     }
 }
@@ -221,7 +277,7 @@ impl<'de> Deserializer<'de> for Reader<'de> {
     type Error = Fault;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
-        match self.0 {
+        match self.value {
             Value::Null => visitor.visit_unit(),
             Value::Bool(value) => visitor.visit_bool(*value),
             Value::Number(_) => self.number(visitor),
@@ -240,21 +296,21 @@ impl<'de> Deserializer<'de> for Reader<'de> {
     }
 
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
-        match self.0 {
+        match self.value {
             Value::Bool(value) => visitor.visit_bool(*value),
             _ => self.refuse(&visitor),
         }
     }
 
     fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
-        match self.0 {
+        match self.value {
             Value::Null => visitor.visit_unit(),
             _ => self.refuse(&visitor),
         }
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
-        match self.0 {
+        match self.value {
             Value::Null => visitor.visit_none(),
             _ => visitor.visit_some(self),
         }
@@ -271,10 +327,10 @@ impl<'de> Deserializer<'de> for Reader<'de> {
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         _: &'static str,
-        _: &'static [&'static str],
+        names: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Fault> {
-        self.object(visitor)
+        self.fields(names, visitor)
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -283,12 +339,12 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Fault> {
-        match self.0 {
-            Value::String(name) => visitor.visit_enum(Variant { name, content: None }),
+        match self.value {
+            Value::String(name) => visitor.visit_enum(Variant { name, content: self.at(&Value::Null) }),
             Value::Object(fields) => match (fields.iter().next(), fields.len()) {
-                (Some((name, content)), 1) => {
-                    visitor.visit_enum(Variant { name, content: Some(content) }).map_err(|fault| fault.in_field(name))
-                }
+                (Some((name, content)), 1) => visitor
+                    .visit_enum(Variant { name, content: self.at(content) })
+                    .map_err(|fault| fault.in_field(name)),
                 _ => Err(de::Error::custom("an object with one field is needed")),
             },
             _ => self.refuse(&visitor),
@@ -305,6 +361,7 @@ impl<'de> Deserializer<'de> for Reader<'de> {
 struct Items<'a> {
     items: std::slice::Iter<'a, Value>,
     index: usize,
+    unknown: Unknown,
 }
 
 impl<'de> SeqAccess<'de> for Items<'de> {
@@ -314,7 +371,7 @@ impl<'de> SeqAccess<'de> for Items<'de> {
         let Some(item) = self.items.next() else { return Ok(None) };
         let index = self.index;
         self.index += 1;
-        seed.deserialize(Reader(item)).map(Some).map_err(|fault| fault.in_item(index))
+        seed.deserialize(Reader { value: item, unknown: self.unknown }).map(Some).map_err(|fault| fault.in_item(index))
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -325,6 +382,7 @@ impl<'de> SeqAccess<'de> for Items<'de> {
 struct Fields<'a> {
     fields: serde_json::map::Iter<'a>,
     current: Option<(&'a str, &'a Value)>,
+    unknown: Unknown,
 }
 
 impl<'de> MapAccess<'de> for Fields<'de> {
@@ -338,7 +396,45 @@ impl<'de> MapAccess<'de> for Fields<'de> {
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Fault> {
         let Some((name, value)) = self.current.take() else { return Err(de::Error::custom("a value before its key")) };
-        seed.deserialize(Reader(value)).map_err(|fault| fault.in_field(name))
+        seed.deserialize(Reader { value, unknown: self.unknown }).map_err(|fault| fault.in_field(name))
+    }
+}
+
+/// The fields of a struct in its order, from an object.
+struct InOrder<'a> {
+    object: &'a Map<String, Value>,
+    names: std::slice::Iter<'static, &'static str>,
+    /// The last field that is not there and cannot do without a value.
+    missing: Option<&'static str>,
+    unknown: Unknown,
+}
+
+impl InOrder<'_> {
+    /// A list that is too short means a field that is missing.
+    fn explain(&self, fault: Fault) -> Fault {
+        match self.missing {
+            Some(name) if fault.path().is_empty() && fault.reason() == TOO_SHORT => de::Error::missing_field(name),
+            _ => fault,
+        }
+    }
+}
+
+impl<'de> SeqAccess<'de> for &mut InOrder<'de> {
+    type Error = Fault;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Fault> {
+        let Some(name) = self.names.next() else { return Ok(None) };
+        let found = self.object.get(*name);
+        // Without a value an option is none; anything else has its default or is missing, which the end of a list stands for.
+        let value = Reader { value: found.unwrap_or(&Value::Null), unknown: self.unknown };
+        match seed.deserialize(value) {
+            Ok(value) => Ok(Some(value)),
+            Err(fault) if found.is_some() => Err(fault.in_field(name)),
+            Err(_) => {
+                self.missing = Some(name);
+                Ok(None)
+            }
+        }
     }
 }
 
@@ -367,9 +463,10 @@ impl<'de> Deserializer<'de> for Name<'de> {
     }
 }
 
+/// A variant with its content, null where it has none.
 struct Variant<'a> {
     name: &'a str,
-    content: Option<&'a Value>,
+    content: Reader<'a>,
 }
 
 impl<'de> EnumAccess<'de> for Variant<'de> {
@@ -385,22 +482,22 @@ impl<'de> VariantAccess<'de> for Variant<'de> {
     type Error = Fault;
 
     fn unit_variant(self) -> Result<(), Fault> {
-        match self.content {
-            None | Some(Value::Null) => Ok(()),
-            Some(_) => Err(de::Error::custom(format_args!("`{}` has no content", self.name))),
+        match self.content.value {
+            Value::Null => Ok(()),
+            _ => Err(de::Error::custom(format_args!("`{}` has no content", self.name))),
         }
     }
 
     fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Fault> {
-        seed.deserialize(Reader(self.content.unwrap_or(&Value::Null)))
+        seed.deserialize(self.content)
     }
 
     fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Fault> {
-        Reader(self.content.unwrap_or(&Value::Null)).list(visitor)
+        self.content.list(visitor)
     }
 
-    fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], visitor: V) -> Result<V::Value, Fault> {
-        Reader(self.content.unwrap_or(&Value::Null)).object(visitor)
+    fn struct_variant<V: Visitor<'de>>(self, names: &'static [&'static str], visitor: V) -> Result<V::Value, Fault> {
+        self.content.fields(names, visitor)
     }
 }
 
@@ -496,6 +593,13 @@ mod tests {
             "unknown field `cuont`, expected one of `count`, `ratio`, `names`",
         );
         check(with("/items/0", json!({"ratio": 1})), "items[0]", "missing field `count`");
+        check(with("/kinds/2/pair", json!([1])), "kinds[2].pair", "a list is too short");
+        check(with("/kinds/3/full", json!({})), "kinds[3].full", "missing field `id`");
+        check(
+            with("/kinds/3/full", json!({"id": "x", "di": 1})),
+            "kinds[3].full.di",
+            "unknown field `di`, expected `id`",
+        );
         check(with("/items/1/count", json!(0.5)), "items[1].count", "invalid type: floating point `0.5`, expected u8");
         check(with("/items/1/count", Value::Null), "items[1].count", "invalid type: null, expected u8");
         let fault = from_value::<Outer>(&with("/kinds/0", json!("odd"))).unwrap_err();
@@ -504,6 +608,14 @@ mod tests {
         assert_eq!(fault.path(), "kinds[1].wrapped");
         let fault = from_value::<Outer>(&with("/by_kind/k", json!([1]))).unwrap_err();
         assert_eq!(fault.path(), "by_kind.k");
+    }
+
+    #[test]
+    fn fields_that_are_not_known_pass_in_what_others_wrote() {
+        let value = with("/items/0", json!({"count": 1, "new": {"a": [2]}}));
+        check(value.clone(), "items[0].new", "unknown field `new`, expected one of `count`, `ratio`, `names`");
+        let found: Outer = from_foreign(&value).unwrap();
+        assert_eq!(found.items[0], Inner { count: 1, ratio: None, names: Vec::new() });
     }
 
     #[test]

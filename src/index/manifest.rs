@@ -97,7 +97,7 @@ impl Manifest {
         }
         // The version is read first: what follows may have changed with it.
         let value = json::parse(text).map_err(|fault| unreadable(&fault))?;
-        let start: VersionOnly = json::from_value(&value).map_err(|fault| unreadable(&fault))?;
+        let start: VersionOnly = json::from_foreign(&value).map_err(|fault| unreadable(&fault))?;
         match start.docent {
             None => {
                 return Err(IndexError::NotAnIndex {
@@ -111,7 +111,7 @@ impl Manifest {
             }
             Some(_) => {}
         }
-        let manifest: Self = json::from_value(&value).map_err(|fault| unreadable(&fault))?;
+        let manifest: Self = json::from_foreign(&value).map_err(|fault| unreadable(&fault))?;
         manifest.check()?;
         Ok(manifest)
     }

@@ -83,7 +83,8 @@ pub fn open_core(bytes: &[u8]) -> Result<CoreFile> {
         |reason: &dyn std::fmt::Display| IndexError::Damaged(format!("its metadata cannot be read: {reason}"));
     let meta = file.section(META)?;
     let meta = std::str::from_utf8(&meta).map_err(|error| unreadable(&error))?;
-    let meta: Meta = json::from_text(meta).map_err(|fault| unreadable(&fault))?;
+    let meta =
+        json::parse(meta).and_then(|value| json::from_foreign::<Meta>(&value)).map_err(|fault| unreadable(&fault))?;
     let documents = tables::documents_from_bytes(&file.section(DOCUMENTS)?)?;
     let chunks = tables::chunks_from_bytes(&file.section(CHUNKS)?, documents.len())?;
     if meta.documents as usize != documents.len() || meta.chunks as usize != chunks.len() {

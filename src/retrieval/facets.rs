@@ -15,20 +15,53 @@ use crate::turn::Language;
 /// A hard limit on the pages. A facet without values lets every page pass; a page passes a facet when it has one of the
 /// values; it must pass every facet.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase", from = "Facets")]
 pub struct Filter {
     /// Versions.
-    #[serde(alias = "versions", deserialize_with = "one_or_many")]
     pub version: Vec<String>,
     /// Languages.
-    #[serde(alias = "languages", deserialize_with = "one_or_many")]
     pub language: Vec<Language>,
     /// Sections.
-    #[serde(alias = "sections", deserialize_with = "one_or_many")]
     pub section: Vec<String>,
     /// Tags; a tag also stands for the tags below it (`python` for `python/venv`).
-    #[serde(alias = "tag", deserialize_with = "one_or_many")]
     pub tags: Vec<String>,
+}
+
+/// A filter as authors write it: each facet by either of its names, and one value without a list.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+struct Facets {
+    #[serde(deserialize_with = "one_or_many")]
+    version: Vec<String>,
+    #[serde(deserialize_with = "one_or_many")]
+    versions: Vec<String>,
+    #[serde(deserialize_with = "one_or_many")]
+    language: Vec<Language>,
+    #[serde(deserialize_with = "one_or_many")]
+    languages: Vec<Language>,
+    #[serde(deserialize_with = "one_or_many")]
+    section: Vec<String>,
+    #[serde(deserialize_with = "one_or_many")]
+    sections: Vec<String>,
+    #[serde(deserialize_with = "one_or_many")]
+    tags: Vec<String>,
+    #[serde(deserialize_with = "one_or_many")]
+    tag: Vec<String>,
+}
+
+impl From<Facets> for Filter {
+    fn from(facets: Facets) -> Self {
+        fn both<T>(mut values: Vec<T>, others: Vec<T>) -> Vec<T> {
+            values.extend(others);
+            values
+        }
+        Self {
+            version: both(facets.version, facets.versions),
+            language: both(facets.language, facets.languages),
+            section: both(facets.section, facets.sections),
+            tags: both(facets.tags, facets.tag),
+        }
+    }
 }
 
 impl Filter {

@@ -79,8 +79,9 @@ impl ModelInfo {
     /// # Errors
     /// [`Error::Model`] when it is not such a description or when [`ModelInfo::check`] refuses it.
     pub fn from_json(text: &str) -> Result<Self> {
-        let info: Self =
-            json::from_text(text).map_err(|fault| Error::Model(format!("its description cannot be read: {fault}")))?;
+        let info: Self = json::parse(text)
+            .and_then(|value| json::from_foreign(&value))
+            .map_err(|fault| Error::Model(format!("its description cannot be read: {fault}")))?;
         info.check()?;
         Ok(info)
     }

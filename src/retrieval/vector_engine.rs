@@ -449,7 +449,9 @@ struct Payload {
 /// # Errors
 /// [`Error::VectorEngine`] for anything else, such as a web page.
 pub(crate) fn read_reply<T: serde::de::DeserializeOwned>(body: &str) -> Result<Reply<T>> {
-    json::from_text(body).map_err(|fault| Error::VectorEngine(strange(body, &fault.to_string())))
+    json::parse(body)
+        .and_then(|value| json::from_foreign(&value))
+        .map_err(|fault| Error::VectorEngine(strange(body, &fault.to_string())))
 }
 
 fn strange(body: &str, reason: &str) -> String {
