@@ -7,6 +7,7 @@ pub mod error;
 pub mod host;
 pub mod index;
 pub mod json;
+pub mod lowercase;
 pub mod order;
 pub mod policy;
 pub mod relevance;

@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
+use crate::lowercase::lowercase;
 
 /// The languages that the agent speaks and understands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -43,7 +44,7 @@ impl Language {
         let words: Vec<String> = text
             .split(|c: char| !c.is_alphanumeric() || is_han(c))
             .filter(|word| word.chars().any(char::is_alphabetic))
-            .map(str::to_lowercase)
+            .map(lowercase)
             .collect();
         if han == 0 {
             return (!words.is_empty()).then_some(Self::English);

@@ -7,6 +7,7 @@
 use super::code_fence;
 use super::reply_templates::Say;
 use crate::dialogue::{OfferKind, OfferedItem};
+use crate::lowercase::lowercase;
 use crate::relevance::choices::Choices;
 use crate::relevance::related_pages::{RelatedPage, Relation};
 use crate::turn::{Contact, FollowUpKind, Language, Offer, Passage, Source};
@@ -312,7 +313,7 @@ fn example(text: &str) -> Option<String> {
         return Some(format!("{before}\n{}", &text[start..start + length]).trim().to_owned());
     }
     let marks = ["for example", "e.g.", "such as", "例如", "比如", "示例", "举例"];
-    let folded = text.to_lowercase();
+    let folded = lowercase(text);
     let at = marks.iter().filter_map(|mark| folded.find(mark)).min()?;
     // Lower case can change a length in bytes (İ), so the place is looked up by characters.
     let chars = folded[..at].chars().count();

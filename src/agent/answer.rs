@@ -11,6 +11,7 @@ use super::session::OpenQuestion;
 use super::turn_path::Question;
 use crate::dialogue::dialogue_state::{OfferKind, OfferedItem};
 use crate::host::{ChatClient, Clock, EmbeddingModel, IndexFiles};
+use crate::lowercase::lowercase;
 use crate::policy::decision_facts::DecisionFacts;
 use crate::policy::policy_decision_maker::{Decision, PolicyDecisionMaker, Reason};
 use crate::relevance::choices::{Choices, fits};
@@ -395,7 +396,7 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> TurnRun<'_, '_, 
             _ => (item.question.clone(), item.question.clone()),
         };
         // The choice is a part of the question from here on, for the search as for the reader of the log.
-        let query = if continues && !query.to_lowercase().contains(&item.offer.title.to_lowercase()) {
+        let query = if continues && !lowercase(&query).contains(&lowercase(&item.offer.title)) {
             format!("{query} {}", item.offer.title)
         } else {
             query

@@ -6,6 +6,7 @@ use std::future::{Future, ready};
 use std::pin::Pin;
 
 use super::agent_config::ContentFilterConfig;
+use crate::lowercase::lowercase;
 use crate::turn::is_han;
 
 /// What a filter says of a text.
@@ -56,8 +57,8 @@ impl ContentFilter for WordFilter {
 }
 
 fn judge(text: &str, words: &[String]) -> Verdict {
-    let folded = text.to_lowercase();
-    match words.iter().position(|word| holds(&folded, &word.trim().to_lowercase())) {
+    let folded = lowercase(text);
+    match words.iter().position(|word| holds(&folded, &lowercase(word.trim()))) {
         // The word itself stays out of the message: a log must not carry what the site blocks.
         Some(at) => Verdict::Block(format!("entry {} of the site's list", at + 1)),
         None => Verdict::Pass,

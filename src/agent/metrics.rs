@@ -6,11 +6,12 @@
 //! reader says so, follows a source of its last answer, or moves on or leaves without asking again; as failed on thumbs
 //! down, hand-over, or three rephrasings in a row. A task that is still open counts as neither.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
 use super::turn_record::{NextMove, ReaderEvent, TurnRecord};
+use crate::lowercase::lowercase;
 use crate::order;
 use crate::turn::Action;
 
@@ -158,15 +159,20 @@ fn end_of(task: &[&TurnRecord], moved_on: bool) -> TaskEnd {
 
 /// The records by session, in the order of their turns; of a turn that was written twice the last one counts.
 #[must_use]
-pub fn by_session(records: &[TurnRecord]) -> BTreeMap<&str, Vec<&TurnRecord>> {
-    let mut sessions: BTreeMap<&str, BTreeMap<(u32, u64), &TurnRecord>> = BTreeMap::new();
-    for record in records {
-        sessions.entry(&record.session).or_default().insert((record.turn, record.at), record);
+pub fn by_session(records: &[TurnRecord]) -> Vec<Vec<&TurnRecord>> {
+    let mut sorted: Vec<&TurnRecord> = records.iter().collect();
+    order::sort_by(&mut sorted, |a, b| a.session.cmp(&b.session).then(a.turn.cmp(&b.turn)).then(a.at.cmp(&b.at)));
+    let mut sessions: Vec<Vec<&TurnRecord>> = Vec::new();
+    for record in sorted {
+        match sessions.last_mut() {
+            Some(turns) if turns[0].session == record.session => match turns.last_mut() {
+                Some(last) if (last.turn, last.at) == (record.turn, record.at) => *last = record,
+                _ => turns.push(record),
+            },
+            _ => sessions.push(vec![record]),
+        }
     }
-    let mut sorted = BTreeMap::new();
-    // Not `collect`, which sorts first: another copy of the sorting algorithm for the page to download.
-    sorted.extend(sessions.into_iter().map(|(session, turns)| (session, turns.into_values().collect())));
-    sorted
+    sessions
 }
 
 impl Metrics {
@@ -177,8 +183,8 @@ impl Metrics {
         let mut metrics = Self { sessions: sessions.len(), ..Self::default() };
         let (mut to_completion, mut decided, mut asked, mut local) = (0_u64, 0, 0, 0);
         let (mut asked_taken, mut offered, mut offered_taken) = (0, 0, 0);
-        let mut open: BTreeMap<String, OpenQuestion> = BTreeMap::new();
-        for turns in sessions.values() {
+        let mut open: HashMap<String, OpenQuestion> = HashMap::new();
+        for turns in &sessions {
             for end in tasks(turns) {
                 match end {
                     TaskEnd::Completed { turns } => {
@@ -223,7 +229,7 @@ impl Metrics {
                     } else {
                         &record.reason
                     };
-                    open.entry(question.trim().to_lowercase())
+                    open.entry(lowercase(question.trim()))
                         .or_insert_with(|| OpenQuestion {
                             question: question.clone(),
                             reason: reason.to_owned(),

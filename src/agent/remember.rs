@@ -15,6 +15,7 @@ use crate::dialogue::dialogue_state::LastGeneration;
 use crate::dialogue::history_summarizer::HistorySummarizer;
 use crate::error::Error;
 use crate::host::{ChatClient, Clock, EmbeddingModel, IndexFiles};
+use crate::relevance::context_relevance::{content_words, shared_words};
 use crate::turn::{Action, Failure, Intent, Offer, Passage, Turn};
 use crate::understanding::Understanding;
 
@@ -290,9 +291,8 @@ fn next_move(before: &TurnRecord, now: &TurnRecord, draft: &Draft, understanding
 /// Whether two messages have most of their words in common.
 fn similar(a: &str, b: &str) -> bool {
     let analyzer = crate::retrieval::analyzer::Analyzer::default();
-    let words = |text| crate::relevance::context_relevance::content_words(text, &analyzer);
-    let (a, b) = (words(a), words(b));
-    let shared = a.intersection(&b).count();
+    let (a, b) = (content_words(a, &analyzer), content_words(b, &analyzer));
+    let shared = shared_words(&a, &b);
     let all = a.len() + b.len() - shared;
     // Two thirds: one word of three exchanged is still the same question.
     all > 0 && shared * 3 >= all * 2

@@ -7,6 +7,7 @@ use super::run_turn::TurnRun;
 use super::session::OpenQuestion;
 use crate::dialogue::dialogue_state::OfferedItem;
 use crate::host::{ChatClient, Clock, EmbeddingModel, IndexFiles};
+use crate::lowercase::lowercase;
 use crate::turn::{FollowUpKind, Intent};
 use crate::understanding::intent_router::Verdict;
 use crate::understanding::{StandaloneQuery, Understanding};
@@ -67,10 +68,10 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> TurnRun<'_, '_, 
             return Path::AnyChoice(open.clone());
         }
         // A value as it stands in the offer ("3" for version 3) goes before its number in the list.
-        let said = self.message.trim().to_lowercase();
+        let said = lowercase(self.message.trim());
         let named = state.offered.iter().find(|item| {
-            item.offer.title.to_lowercase() == said
-                || item.offer.id.split_once('=').is_some_and(|(_, value)| value.to_lowercase() == said)
+            lowercase(&item.offer.title) == said
+                || item.offer.id.split_once('=').is_some_and(|(_, value)| lowercase(value) == said)
         });
         let selected = named.cloned().or(selected);
         if progress.handover_offered && selected.is_none() {
@@ -141,8 +142,8 @@ impl<C: ChatClient, E: EmbeddingModel, F: IndexFiles, K: Clock> TurnRun<'_, '_, 
 /// Whether a message consists of one of these words or phrases and of nothing else.
 fn is_one_of(message: &str, words: &[String]) -> bool {
     let said = message.trim_matches(|c: char| c.is_whitespace() || c.is_ascii_punctuation() || "。！？，".contains(c));
-    let said = said.to_lowercase();
-    words.iter().any(|word| !word.trim().is_empty() && word.trim().to_lowercase() == said)
+    let said = lowercase(said);
+    words.iter().any(|word| !word.trim().is_empty() && lowercase(word.trim()) == said)
 }
 
 /// Whether a message that acknowledges says yes to a question: "ok" does, "got it" does not.

@@ -15,7 +15,6 @@
 //!
 //! **Invariant:** what comes out does not depend on where the reply was cut.
 
-use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use crate::turn::{Language, Passage};
@@ -115,9 +114,18 @@ pub struct CitationFilter {
 
 #[derive(Debug, Clone, Default)]
 struct Found {
-    used: BTreeSet<usize>,
+    /// Ascending.
+    used: Vec<usize>,
     removed: usize,
     links_removed: usize,
+}
+
+impl Found {
+    fn cite(&mut self, n: usize) {
+        if let Err(at) = self.used.binary_search(&n) {
+            self.used.insert(at, n);
+        }
+    }
 }
 
 /// What stands at the start of the text that is looked at.
@@ -187,7 +195,7 @@ impl CitationFilter {
     pub fn finish(mut self, emit: &mut dyn FnMut(&str)) -> Citations {
         self.run(true, emit);
         let Found { used, removed, links_removed } = self.found;
-        Citations { used: used.into_iter().collect(), removed, links_removed }
+        Citations { used, removed, links_removed }
     }
 
     fn run(&mut self, last: bool, emit: &mut dyn FnMut(&str)) {
@@ -260,7 +268,7 @@ impl CitationFilter {
         let mut kept = String::new();
         for &n in numbers {
             if (1..=self.allowed.count).contains(&n) {
-                self.found.used.insert(n);
+                self.found.cite(n);
                 kept.push_str(&format!("[{n}]"));
             } else {
                 self.found.removed += 1;
@@ -505,7 +513,7 @@ impl CitationFilter {
         let mut out = String::new();
         inner.held.push_str(text);
         inner.run(true, &mut |part| out.push_str(part));
-        self.found.used.extend(inner.found.used);
+        inner.found.used.into_iter().for_each(|n| self.found.cite(n));
         self.found.removed += inner.found.removed;
         self.found.links_removed += inner.found.links_removed;
         out

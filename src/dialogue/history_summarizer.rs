@@ -5,10 +5,9 @@
 //! judged here. Without one, or when the call fails, sentences are chosen locally.
 //! **Invariant:** no IO and no randomness: the same messages give the same summary.
 
-use std::collections::BTreeSet;
-
 use super::conversation_memory::{ConversationMemory, Message, start_of_turns};
 use crate::chat::message::Role;
+use crate::lowercase::lowercase;
 use crate::order;
 use crate::turn::{Language, TokenCounter, is_han};
 
@@ -140,23 +139,21 @@ impl HistorySummarizer {
         let mut order: Vec<usize> = (0..candidates.len()).collect();
         // Newer first among equals: what was said last is asked about next.
         order::sort_by(&mut order, |a, b| candidates[*b].weight.total_cmp(&candidates[*a].weight).then(b.cmp(a)));
-        let mut taken = BTreeSet::new();
+        let mut taken = vec![false; candidates.len()];
         let mut used = 0;
         for at in order {
             let cost = counter.count(&candidates[at].text) + 2;
             if used + cost <= budget - for_terms {
                 used += cost;
-                taken.insert(at);
-            }
-        }
-        for (at, candidate) in candidates.iter().enumerate() {
-            if !taken.contains(&at) {
-                terms.extend(key_terms(&candidate.text));
+                taken[at] = true;
             }
         }
         let mut lines = String::new();
-        for at in &taken {
-            let candidate = &candidates[*at];
+        for (candidate, taken) in candidates.iter().zip(taken) {
+            if !taken {
+                terms.extend(key_terms(&candidate.text));
+                continue;
+            }
             lines.push_str(if candidate.role == Role::User { labels.asked } else { labels.said });
             lines.push_str(&candidate.text);
             lines.push('\n');
@@ -220,7 +217,7 @@ fn sentences(message: &Message, unanswered: bool) -> Vec<Candidate> {
 
 /// How much a summary loses without this sentence: decisions first, then questions, then what names or counts something.
 fn weigh(text: &str, role: Role) -> f32 {
-    let lower = text.to_lowercase();
+    let lower = lowercase(text);
     let mut weight = 0.0;
     if DECISIONS.iter().any(|word| lower.contains(word)) {
         weight += 2.0;

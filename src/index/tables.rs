@@ -5,6 +5,7 @@
 //! **Invariant:** chunks are grouped by page in the order of the page table; a decoded chunk names a page that is there.
 
 use crate::error::Result;
+use crate::lowercase::lowercase;
 use crate::retrieval::codec::{ByteReader, put_bytes, put_varint};
 use crate::retrieval::document::{Chunk, Document};
 use crate::turn::Language;
@@ -146,12 +147,15 @@ pub fn chunks_from_bytes(bytes: &[u8], documents: usize) -> Result<Vec<Chunk>> {
 /// The anchor that most generators make of a heading: lower case, spaces as hyphens, punctuation dropped. Anchors that are
 /// made otherwise are stored as they are.
 fn slug(heading: &str) -> String {
-    let kept = heading.chars().filter_map(|c| match c {
-        ' ' => Some('-'),
-        c if c.is_alphanumeric() || matches!(c, '-' | '_') => Some(c),
-        _ => None,
-    });
-    kept.flat_map(char::to_lowercase).collect()
+    let kept: String = heading
+        .chars()
+        .filter_map(|c| match c {
+            ' ' => Some('-'),
+            c if c.is_alphanumeric() || matches!(c, '-' | '_') => Some(c),
+            _ => None,
+        })
+        .collect();
+    lowercase(&kept)
 }
 
 /// The first chunk of each text shard and, last, the number of chunks, as bytes.

@@ -3,8 +3,7 @@
 //! Input: the query, the last user messages, and whatever else ties the two together. Output: a number in 0..=1, or none
 //! without history.
 
-use std::collections::BTreeSet;
-
+use crate::order;
 use crate::retrieval::analyzer::{Analyzer, Token, TokenKind};
 
 /// User messages that a query is compared with, the newest first.
@@ -81,23 +80,30 @@ pub fn context_relevance(query: &str, messages: &[&str], ties: &Ties<'_>, analyz
     Some(overlap.max(meaning).max(tags).max(carried))
 }
 
-/// The content words of a text, folded and stemmed: no stopwords, no parts of longer words.
+/// The content words of a text, folded and stemmed: no stopwords, no parts of longer words. Each once, in ascending order:
+/// a set of the standard library is another tree for the page to download.
 #[must_use]
-pub fn content_words(text: &str, analyzer: &Analyzer) -> BTreeSet<String> {
+pub fn content_words(text: &str, analyzer: &Analyzer) -> Vec<String> {
     let content = |token: &Token| !token.stopword && token.kind != TokenKind::ChinesePart;
-    let mut words = BTreeSet::new();
-    // Not `collect`, which sorts first: another copy of the sorting algorithm for the page to download.
-    words.extend(analyzer.analyze(text).into_iter().filter(content).map(|token| token.term));
+    let mut words: Vec<String> = analyzer.analyze(text).into_iter().filter(content).map(|token| token.term).collect();
+    order::sort_by(&mut words, Ord::cmp);
+    words.dedup();
     words
 }
 
-/// Shared words as a share of the smaller set, 0..=1; a single shared word of two counts for half.
-fn overlap(a: &BTreeSet<String>, b: &BTreeSet<String>) -> f32 {
+/// How many words two lists of [`content_words`] share.
+#[must_use]
+pub fn shared_words(a: &[String], b: &[String]) -> usize {
+    a.iter().filter(|word| b.binary_search(word).is_ok()).count()
+}
+
+/// Shared words as a share of the smaller list, 0..=1; a single shared word of two counts for half.
+fn overlap(a: &[String], b: &[String]) -> f32 {
     let smaller = a.len().min(b.len());
     if smaller == 0 {
         return 0.0;
     }
-    let shared = a.intersection(b).count() as f32;
+    let shared = shared_words(a, b) as f32;
     shared / smaller.max(2) as f32
 }
 

@@ -11,6 +11,7 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
+use crate::lowercase::lowercase;
 use crate::retrieval::analyzer::characters::sentences;
 use crate::retrieval::analyzer::{Analyzer, Token, TokenKind};
 use crate::turn::Passage;
@@ -153,7 +154,7 @@ pub fn support(reply: &str, question: &str, passages: &[Passage], analyzer: &Ana
     let mut sentences = Vec::new();
     for (start, end) in statements(reply) {
         let (text, cited) = without_citations(&reply[start..end]);
-        let lower = text.to_lowercase();
+        let lower = lowercase(&text);
         if ADMISSIONS.iter().any(|admission| lower.contains(admission)) {
             continue;
         }

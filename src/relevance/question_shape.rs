@@ -79,7 +79,7 @@ impl QuestionShape {
             let weight = idf(word).unwrap_or(rarest);
             all += weight;
             rare += idf(word).map_or(1.0, |idf| (idf / highest_idf.max(f32::EPSILON)).clamp(0.0, 1.0));
-            if held.as_ref().is_some_and(|held| held.contains(word)) {
+            if held.as_ref().is_some_and(|held| held.binary_search(word).is_ok()) {
                 covered += weight;
             }
         }

@@ -4,11 +4,9 @@
 //! the most worthwhile first, each with what relates it.
 //! **Invariant:** the answer's own page, a near-duplicate of it, and a page in another language are never candidates.
 
-use std::collections::BTreeSet;
-
 use serde::{Deserialize, Serialize};
 
-use super::context_relevance::{content_words, tag_similarity};
+use super::context_relevance::{content_words, shared_words, tag_similarity};
 use crate::order;
 use crate::retrieval::analyzer::Analyzer;
 use crate::retrieval::document::Document;
@@ -161,8 +159,8 @@ fn shared_tag(a: &[String], b: &[String]) -> String {
 }
 
 /// Common words as a share of all, 0..=1 (Jaccard).
-fn similarity(a: &BTreeSet<String>, b: &BTreeSet<String>) -> f32 {
-    let shared = a.intersection(b).count();
+fn similarity(a: &[String], b: &[String]) -> f32 {
+    let shared = shared_words(a, b);
     let all = a.len() + b.len() - shared;
     if all == 0 { 0.0 } else { shared as f32 / all as f32 }
 }

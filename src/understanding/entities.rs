@@ -7,6 +7,7 @@
 use super::lexicon::{self, en, zh};
 use super::vocabulary::Vocabulary;
 use crate::dialogue::{Entity, EntityKind, FactKind, ReaderFact};
+use crate::lowercase::lowercase;
 use crate::order;
 use crate::turn::is_han;
 
@@ -126,7 +127,7 @@ fn chinese(text: &str, vocabulary: &dyn Vocabulary, found: &mut Vec<Mention>) {
 
 /// Names of the lists, as whole words.
 fn listed(text: &str, found: &mut Vec<Mention>) {
-    let lower = text.to_lowercase();
+    let lower = lowercase(text);
     // Lower-casing may change lengths (İ): then offsets would be wrong, and the forms below have to do.
     if lower.len() != text.len() {
         return;
@@ -140,7 +141,7 @@ fn listed(text: &str, found: &mut Vec<Mention>) {
     for (names, kind) in lists {
         for name in names {
             let exact = lexicon::AMBIGUOUS_LANGUAGES.contains(name);
-            let (hay, needle) = if exact { (text, (*name).to_owned()) } else { (lower.as_str(), name.to_lowercase()) };
+            let (hay, needle) = if exact { (text, (*name).to_owned()) } else { (lower.as_str(), lowercase(name)) };
             for (start, _) in hay.match_indices(&needle) {
                 let end = start + needle.len();
                 if is_whole_word(text, start, end) {
@@ -186,7 +187,7 @@ fn latin(text: &str, vocabulary: &dyn Vocabulary, found: &mut Vec<Mention>) {
             continue;
         }
         if !is_capitalized(word.text) {
-            if word.text.len() > 2 && vocabulary.is_title(word.text) && !en::is_common(&word.text.to_lowercase()) {
+            if word.text.len() > 2 && vocabulary.is_title(word.text) && !en::is_common(&lowercase(word.text)) {
                 let kind = EntityKind::Name;
                 add(
                     found,
@@ -209,7 +210,7 @@ fn latin(text: &str, vocabulary: &dyn Vocabulary, found: &mut Vec<Mention>) {
             }
             next += 1;
         }
-        let lower = word.text.to_lowercase();
+        let lower = lowercase(word.text);
         // The first word of a sentence has its capital from the grammar.
         let start = if word.starts_sentence && en::is_common(&lower) { i + 1 } else { i };
         let start = (start..=last).find(|at| is_capitalized(words[*at].text)).unwrap_or(last + 1);
@@ -217,7 +218,7 @@ fn latin(text: &str, vocabulary: &dyn Vocabulary, found: &mut Vec<Mention>) {
             let (from, to) = (words[start].start, words[last].end);
             let name = text[from..to].trim_end_matches("'s").trim_end_matches("’s");
             let end = from + name.len();
-            let single_common = start == last && en::is_common(&words[start].text.to_lowercase());
+            let single_common = start == last && en::is_common(&lowercase(words[start].text));
             if !single_common && name.chars().count() > 1 {
                 add(found, Mention { start: from, end, text: name.to_owned(), kind: EntityKind::Name, quoted: false });
             }
@@ -307,17 +308,17 @@ pub fn is_identifier(word: &str) -> bool {
     let first = chars.next().unwrap_or(' ');
     let inner_capital = first.is_lowercase() && chars.clone().any(char::is_uppercase);
     let joined = word.contains(['_', '$', '@']) || word.contains("::") || word.contains("()") || word.starts_with("--");
-    let path = word.contains('/') && !en::SLASHED.contains(&word.to_lowercase().as_str());
+    let path = word.contains('/') && !en::SLASHED.contains(&lowercase(word).as_str());
     let dotted = word.split('.').count() > 1
         && word.split('.').all(|part| !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || c == '-'))
-        && !matches!(word.to_lowercase().as_str(), "e.g" | "i.e" | "a.m" | "p.m" | "u.s" | "u.s.a");
+        && !matches!(lowercase(word).as_str(), "e.g" | "i.e" | "a.m" | "p.m" | "u.s" | "u.s.a");
     let directive = word.starts_with("v-") && word.len() > 3;
     inner_capital || joined || path || dotted || directive
 }
 
 /// What the reader says about themselves: a first-person frame, then a platform, a product with a version, a language.
 fn reader_facts(message: &str, mentions: &[Mention]) -> Vec<ReaderFact> {
-    let lower = message.to_lowercase();
+    let lower = lowercase(message);
     if lower.len() != message.len() {
         return Vec::new();
     }
@@ -397,7 +398,7 @@ mod tests {
             0.0
         }
         fn is_title(&self, phrase: &str) -> bool {
-            ["故宫", "百雅轩798艺术中心", "teleport"].contains(&phrase.to_lowercase().as_str())
+            ["故宫", "百雅轩798艺术中心", "teleport"].contains(&lowercase(phrase).as_str())
         }
     }
 

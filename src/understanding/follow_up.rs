@@ -11,6 +11,7 @@ use super::lexicon::{en, zh};
 use super::phrases::{holds, normalize, strip};
 use super::vocabulary::NoVocabulary;
 use crate::dialogue::{DialogueState, EntityKind};
+use crate::lowercase::lowercase;
 use crate::order;
 use crate::turn::FollowUpKind;
 
@@ -155,7 +156,7 @@ pub fn chinese_pronouns(message: &str) -> Vec<(usize, &'static str)> {
 #[must_use]
 pub fn english_pronouns(message: &str) -> Vec<usize> {
     let words = entities::words(message);
-    let lower: Vec<String> = words.iter().map(|word| word.text.to_lowercase().replace('’', "'")).collect();
+    let lower: Vec<String> = words.iter().map(|word| lowercase(word.text).replace('’', "'")).collect();
     let word = |at: usize| lower.get(at).map_or("", String::as_str);
     let mut found = Vec::new();
     for (i, here) in lower.iter().enumerate() {

@@ -3,6 +3,7 @@
 //! Input: the message and the conversation. Output: one language.
 
 use crate::dialogue::ConversationMemory;
+use crate::lowercase::lowercase;
 use crate::turn::Language;
 
 /// The message's language; that of the conversation where the message has none of its own: a number, a product name.
@@ -22,7 +23,7 @@ fn is_bare_name(message: &str) -> bool {
     const CONVERSATION: [&str; 14] =
         ["yes", "no", "more", "thanks", "hi", "hello", "ok", "okay", "bye", "exit", "why", "how", "continue", "either"];
     let word = message.trim().trim_end_matches(['?', '.', '!', '？', '。', '！']);
-    !word.contains(char::is_whitespace) && !CONVERSATION.contains(&word.to_lowercase().as_str())
+    !word.contains(char::is_whitespace) && !CONVERSATION.contains(&lowercase(word).as_str())
 }
 
 #[cfg(test)]

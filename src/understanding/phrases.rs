@@ -3,6 +3,7 @@
 //! The follow-up kinds, the signals and the router all ask the same question: is anything left of the message when the
 //! phrases of a kind and the courtesies around them are taken away? What is left is a topic of its own.
 
+use crate::lowercase::lowercase;
 use crate::order;
 use crate::turn::is_han;
 
@@ -22,11 +23,10 @@ pub(super) fn normalize(text: &str) -> String {
                 out.push(' ');
             }
         } else {
-            out.extend(c.to_lowercase());
+            out.push(c);
         }
     }
-    out.truncate(out.trim_end().len());
-    out
+    lowercase(out.trim_end())
 }
 
 /// Byte offsets of `phrase` in the normalized `text`; Latin phrases only as whole words.

@@ -63,7 +63,7 @@ pub(super) fn of(records: &[TurnRecord]) -> Vec<Cluster> {
     // Chinese words come from the questions themselves: there is no index here.
     let words = WordList::from_texts(asked.iter().map(|asked| asked.question.as_str()), 2);
     let analyzer = Analyzer::new(words);
-    let terms: Vec<BTreeSet<String>> = asked.iter().map(|asked| content_words(&asked.question, &analyzer)).collect();
+    let terms: Vec<BTreeSet<String>> = asked.iter().map(|asked| word_set(&asked.question, &analyzer)).collect();
     let rarity = rarity(&terms);
     let mut clusters: Vec<Cluster> = group(&terms, &rarity)
         .into_iter()
@@ -78,6 +78,10 @@ pub(super) fn of(records: &[TurnRecord]) -> Vec<Cluster> {
         .collect();
     clusters.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.about.cmp(&b.about)));
     clusters
+}
+
+fn word_set(question: &str, analyzer: &Analyzer) -> BTreeSet<String> {
+    content_words(question, analyzer).into_iter().collect()
 }
 
 fn rarity(terms: &[BTreeSet<String>]) -> BTreeMap<String, f32> {
@@ -163,7 +167,7 @@ mod tests {
 
     fn groups(questions: &[&str]) -> Vec<Vec<usize>> {
         let analyzer = Analyzer::new(WordList::from_texts(questions.iter().copied(), 2));
-        let terms: Vec<_> = questions.iter().map(|question| content_words(question, &analyzer)).collect();
+        let terms: Vec<_> = questions.iter().map(|question| word_set(question, &analyzer)).collect();
         let mut groups = group(&terms, &rarity(&terms));
         groups.iter_mut().for_each(|group| group.sort_unstable());
         groups.sort();

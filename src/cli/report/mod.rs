@@ -140,7 +140,7 @@ fn parse(name: &str, text: &str) -> Result<Vec<TurnRecord>> {
 fn report(records: &[TurnRecord], prices: Option<(f64, f64)>) -> Report {
     let sessions = by_session(records);
     // Once each, in order: a turn that was written twice must not count twice.
-    let once: Vec<TurnRecord> = sessions.values().flatten().map(|record| (*record).clone()).collect();
+    let once: Vec<TurnRecord> = sessions.iter().flatten().map(|record| (*record).clone()).collect();
     let metrics = Metrics::of(&once, prices);
     let (pages, pages_more) = used_pages(&once);
     let times = once.iter().map(|record| record.at);

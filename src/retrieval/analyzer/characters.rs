@@ -91,9 +91,9 @@ struct Characters {
 }
 
 impl Characters {
-    /// Unpacks a table: the number of runs, each with its length and class; the number of foldings, each with the
-    /// distance to the character before it, the number of its targets, and each target as the difference to the last.
-    /// All numbers have seven bits a byte, the low ones first; differences have their sign in the lowest bit.
+    /// Unpacks a table: the number of runs, their lengths, their classes; the number of foldings, the distance of each to the
+    /// character before it, how many targets each has, and each target as the difference to the last. Like beside like
+    /// compresses best. All numbers have seven bits a byte, the low ones first; differences have their sign in the lowest bit.
     fn read(table: &[u8]) -> Self {
         let mut bytes = table.iter().copied();
         let mut number = || {
@@ -109,28 +109,33 @@ impl Characters {
             value
         };
         let mut start = 0;
-        let runs = (0..number())
-            .map(|_| {
-                let run = (start, 0);
-                start += number();
-                (run.0, number() as u8)
-            })
-            .collect();
-        let mut targets = Vec::new();
-        let (mut from, mut target) = (0u32, 0i32);
-        let mut folds: Vec<(u32, u32)> = (0..number())
-            .map(|_| {
-                from += number();
-                let fold = (from, targets.len() as u32);
-                for _ in 0..number() {
-                    let difference = number();
-                    target += (difference >> 1) as i32 ^ -((difference & 1) as i32);
-                    targets.extend(char::from_u32(target as u32));
-                }
-                fold
-            })
-            .collect();
-        folds.push((u32::MAX, targets.len() as u32));
+        let mut runs = Vec::new();
+        for _ in 0..number() {
+            runs.push((start, 0));
+            start += number();
+        }
+        for (_, class) in &mut runs {
+            *class = number() as u8;
+        }
+        let mut from = 0;
+        let mut folds = Vec::new();
+        for _ in 0..number() {
+            from += number();
+            folds.push((from, 0));
+        }
+        let mut end = 0;
+        for (_, start) in &mut folds {
+            *start = end;
+            end += number();
+        }
+        folds.push((u32::MAX, end));
+        let mut target = 0i32;
+        let mut targets = Vec::with_capacity(end as usize);
+        for _ in 0..end {
+            let difference = number();
+            target += (difference >> 1) as i32 ^ -((difference & 1) as i32);
+            targets.extend(char::from_u32(target as u32));
+        }
         Self { runs, folds, targets }
     }
 
@@ -483,8 +488,10 @@ mod tests {
         }
         let mut out = Vec::new();
         put(&mut out, runs.len() as u32);
-        for (i, (start, class)) in runs.iter().enumerate() {
+        for (i, (start, _)) in runs.iter().enumerate() {
             put(&mut out, runs.get(i + 1).map_or(1, |next| next.0 - start));
+        }
+        for (_, class) in &runs {
             put(&mut out, u32::from(*class));
         }
         let folds: Vec<(char, String)> = all()
@@ -493,16 +500,19 @@ mod tests {
             .filter(|(c, folded)| !folded.chars().eq([*c]))
             .collect();
         put(&mut out, folds.len() as u32);
-        let (mut from, mut target) = (0, 0i32);
-        for (c, folded) in folds {
-            put(&mut out, u32::from(c) - from);
-            from = u32::from(c);
+        let mut from = 0;
+        for (c, _) in &folds {
+            put(&mut out, u32::from(*c) - from);
+            from = u32::from(*c);
+        }
+        for (_, folded) in &folds {
             put(&mut out, folded.chars().count() as u32);
-            for c in folded.chars() {
-                let difference = u32::from(c) as i32 - target;
-                put(&mut out, (difference << 1 ^ difference >> 31) as u32);
-                target = u32::from(c) as i32;
-            }
+        }
+        let mut target = 0i32;
+        for c in folds.iter().flat_map(|(_, folded)| folded.chars()) {
+            let difference = u32::from(c) as i32 - target;
+            put(&mut out, (difference << 1 ^ difference >> 31) as u32);
+            target = u32::from(c) as i32;
         }
         out
     }

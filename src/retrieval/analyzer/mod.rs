@@ -9,6 +9,8 @@
 //! **Invariant:** the same function serves documents and queries, and its time is linear in the text.
 
 pub(crate) mod characters;
+use crate::lowercase::lowercase;
+
 mod stopwords;
 mod word_list;
 
@@ -145,7 +147,7 @@ pub fn fold(text: &str) -> Cow<'_, str> {
     if text.chars().all(|c| ('\u{4e00}'..='\u{9fff}').contains(&c)) {
         return Cow::Borrowed(text);
     }
-    Cow::Owned(characters::without_marks(text).chars().flat_map(char::to_lowercase).collect())
+    Cow::Owned(lowercase(&characters::without_marks(text)))
 }
 
 /// Whether the character is written without spaces between words: Han, kana, Hangul.

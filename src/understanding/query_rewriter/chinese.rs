@@ -10,6 +10,7 @@ use super::super::lexicon::zh;
 use super::super::phrases::{holds, normalize, strip};
 use super::{Rewrite, Sources};
 use crate::dialogue::EntityKind;
+use crate::lowercase::lowercase;
 use crate::order;
 use crate::turn::is_han;
 
@@ -206,7 +207,7 @@ fn topic(sources: &Sources<'_>) -> Option<String> {
     let phrase = phrase_of(sources.previous, sources);
     match (phrase, entity) {
         // The phrase says more than the name inside it: "Python 虚拟环境" and "Python".
-        (Some(phrase), Some(entity)) if phrase.to_lowercase().contains(&entity.to_lowercase()) => Some(phrase),
+        (Some(phrase), Some(entity)) if lowercase(&phrase).contains(&lowercase(&entity)) => Some(phrase),
         (Some(phrase), Some(entity)) => {
             let named = entities::mentions(&phrase, sources.vocabulary).iter().any(|mention| is_topic(mention.kind));
             Some(if named { phrase } else { entity })

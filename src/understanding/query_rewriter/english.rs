@@ -11,6 +11,7 @@ use super::super::phrases::normalize;
 use super::super::vocabulary::NoVocabulary;
 use super::{Rewrite, Sources};
 use crate::dialogue::EntityKind;
+use crate::lowercase::lowercase;
 
 /// Longest message that can be a fragment, in words.
 const MAX_FRAGMENT_WORDS: usize = 8;
@@ -31,7 +32,7 @@ struct Parsed<'a> {
 impl<'a> Parsed<'a> {
     fn of(text: &'a str) -> Self {
         let words = entities::words(text);
-        let lower = words.iter().map(|word| word.text.to_lowercase().replace('’', "'")).collect();
+        let lower = words.iter().map(|word| lowercase(word.text).replace('’', "'")).collect();
         Self { text, words, lower }
     }
 
@@ -70,7 +71,7 @@ fn fragment(parsed: &Parsed<'_>, sources: &Sources<'_>) -> Option<Rewrite> {
         let wh = matches!(parsed.word(0), "why" | "how" | "when" | "where" | "who" | "which" | "what");
         let bare = n <= 2 || n == 3 && parsed.word(0) == "and";
         if bare && (wh || parsed.word(0) == "and") {
-            let said = parsed.span(0, n).to_lowercase();
+            let said = lowercase(parsed.span(0, n));
             return Some(Rewrite::new(format!("{previous}, {said}?"), vec![previous.to_owned()], "elliptic"));
         }
     }
@@ -272,11 +273,7 @@ fn replace_pronouns(parsed: &Parsed<'_>, resolve: &dyn Fn(usize) -> Option<Strin
             }
             "this" | "that" | "these" | "those" if follows && is_noun_of(parsed, at) => {
                 // "that option" → "the `ssr` option": the noun stays and gets its name.
-                if name.to_lowercase().contains(next) {
-                    name.clone()
-                } else {
-                    format!("the {} ", without_article(&name))
-                }
+                if lowercase(&name).contains(next) { name.clone() } else { format!("the {} ", without_article(&name)) }
             }
             _ => name.clone(),
         };
@@ -400,10 +397,10 @@ fn pair(sources: &Sources<'_>) -> Option<(String, String)> {
 
 /// A comparison that names one side only gets the other: "how does it compare?" has it already, "which is faster?" not.
 fn completed(text: &str, sources: &Sources<'_>) -> String {
-    let lower = text.to_lowercase();
+    let lower = lowercase(text);
     let compares = ["the difference", "which is better", "which is faster"].iter().any(|phrase| lower.contains(phrase));
     match pair(sources) {
-        Some((a, b)) if compares && !lower.contains(&a.to_lowercase()) && !lower.contains(&b.to_lowercase()) => {
+        Some((a, b)) if compares && !lower.contains(&lowercase(&a)) && !lower.contains(&lowercase(&b)) => {
             format!("{} between {a} and {b}?", text.trim_end_matches(['?', ' ']))
         }
         _ => text.to_owned(),
