@@ -45,6 +45,7 @@ wasm: need-wasm ## The two modules: the agent (small, first) and the embedder (l
 .PHONY: pkg
 pkg: wasm ## The npm package: pkg/ with the modules and the widget in it.
 	@rm -rf pkg/widget && mkdir -p pkg/widget && cp -R www/widget/. pkg/widget/ && cp LICENSE-MIT LICENSE-APACHE pkg/
+	@sh pkg/strip-comments.sh pkg/widget/*.js
 
 .PHONY: index
 index: release-bin models ## make index DOCS=folder OUT=folder: an index of any documentation.

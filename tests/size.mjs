@@ -9,11 +9,11 @@ import { brotliCompressSync, constants, gzipSync } from "node:zlib";
  * What is transferred before the first lexical answer, the index aside: bytes of gzip. The goal is 300 000; what stands in
  * the way is written in ARCHITECTURE.md.
  */
-const START_BUDGET = 520_000;
-/** The embedder's module: bytes of brotli. The goal was 2 000 000. */
+const START_BUDGET = 450_000;
+/** Either build of the embedder's module, of which a page loads one: bytes of brotli. The goal was 2 000 000. */
 const EMBEDDER_BUDGET = 860_000;
 /** The widget's own scripts with the vendored lexer: bytes of gzip. */
-const WIDGET_BUDGET = 39_000;
+const WIDGET_BUDGET = 34_500;
 
 const gzip = (bytes) => gzipSync(bytes, { level: 9 }).length;
 const brotli = (bytes) =>
@@ -32,12 +32,13 @@ const sum = (paths, measure) => paths.flatMap(files).reduce((total, file) => tot
 const scripts = readdirSync("pkg").filter((name) => name.endsWith(".js")).map((name) => join("pkg", name));
 const widget = readdirSync("pkg/widget", { recursive: true }).filter((name) => name.endsWith(".js")).map((name) => join("pkg/widget", name));
 const agent = ["pkg/wasm/docent.js", "pkg/wasm/docent_bg.wasm"];
-const embedder = ["pkg/wasm/docent_embedder.js", "pkg/wasm/docent_embedder_bg.wasm"];
+const embedder = (name) => [`pkg/wasm/${name}.js`, `pkg/wasm/${name}_bg.wasm`];
 
 const rows = [
   ["small module + scripts + widget", [...agent, ...scripts, ...widget], "gzip", gzip, START_BUDGET],
   ["  of it the widget", widget, "gzip", gzip, WIDGET_BUDGET],
-  ["embedder module", embedder, "brotli", brotli, EMBEDDER_BUDGET],
+  ["embedder module", embedder("docent_embedder"), "brotli", brotli, EMBEDDER_BUDGET],
+  ["embedder module, relaxed SIMD", embedder("docent_embedder_relaxed"), "brotli", brotli, EMBEDDER_BUDGET],
 ];
 
 let over = 0;

@@ -67,7 +67,8 @@ const ENGINES = {
     export async function load() { pagefind = await import("/site/pagefind/pagefind.js"); await pagefind.init(); }
     export async function search(text) {
       const found = await pagefind.search(text);
-      return found.results.length ? (await found.results[0].data()).meta.title : null;
+      const [first] = await Promise.all(found.results.slice(0, 5).map((result) => result.data()));
+      return first?.meta.title ?? null;
     }`,
   Orama: `
     import { create, insertMultiple, search as find } from "/orama/index.js";
