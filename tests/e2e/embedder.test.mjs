@@ -18,8 +18,12 @@ test("both builds of the embedder give the same bits", async (t) => {
   });
   await page.context().route(`${site}/test/model`, (route) => route.fulfill({ body: files }));
   await page.context().route(`${site}/test/tokenizer`, (route) => route.fulfill({ body: tokenizer }));
-  // Lengths around the tiles of either build, and long texts.
-  const texts = [...golden.cases.map(({ text }) => text), ...[1, 2, 3, 4, 5, 6, 7, 60, 200].map((n) => "word ".repeat(n))];
+  // Lengths around the tiles of either build, long texts, and words in any order, which follow from a seed.
+  let seed = 7;
+  const random = (below) => (seed = (seed * 48_271) % 2_147_483_647) % below;
+  const words = golden.cases.flatMap(({ text }) => text.split(" "));
+  const shuffled = Array.from({ length: 60 }, () => Array.from({ length: 1 + random(90) }, () => words[random(words.length)]).join(" "));
+  const texts = [...golden.cases.map(({ text }) => text), ...[1, 2, 3, 4, 5, 6, 7, 60, 200].map((n) => "word ".repeat(n)), ...shuffled];
   const builds = await page.evaluate(
     async ([manifest, texts]) => {
       const { hasFastRelaxedProducts } = await import("/docent/dense.js");

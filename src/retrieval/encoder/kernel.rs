@@ -22,7 +22,7 @@ const WEIGHT_BLOCK: usize = 24 * 1024;
 const LANES: usize = 16;
 
 /// The steps of a quantized row in its root mean square. Nearly all numbers of a row then fit a byte, which is what
-/// [`BytePairs`] makes use of; finer steps hardly come nearer to the floats than the int8 weights allow (of their distance to
+/// `byte_pairs` makes use of; finer steps hardly come nearer to the floats than the int8 weights allow (of their distance to
 /// one in the cosine, 4.4e-4 for all-MiniLM-L6-v2, these steps are a third again).
 const STEPS_IN_RMS: f32 = 32.0;
 
