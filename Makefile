@@ -109,6 +109,7 @@ js: pkg ## The tests of the page's JavaScript, in Node.
 e2e: pkg models dev-bin ## The tests of the served demo, in headless Chromium.
 	@sh tests/need.sh node chromium
 	@sh www/demo/build.sh $(DEV) $(TARGET)/e2e/site
+	@sh tests/kernels/build.sh $(TARGET)/e2e/kernels
 	@sh tests/e2e/run.sh $(DEV) $(TARGET)/e2e
 
 .PHONY: corpora

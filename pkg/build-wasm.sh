@@ -19,7 +19,7 @@ module() {
     built="$target/wasm32-unknown-unknown/$profile/docent.wasm"
     seen="$target/wasm-modules/$name.wasm"
     stamp="$target/wasm-modules/$name.stamp"
-    how="$(wasm-bindgen --version)"
+    how="$(wasm-bindgen --version) $(cksum <pkg/strip-comments.sh)"
     if [ ! -f "pkg/wasm/${name}_bg.wasm" ] || ! cmp -s "$built" "$seen" || [ "$(cat "$stamp" 2>/dev/null)" != "$how" ]; then
         # Function names are for debugging; they would be a fifth of what readers download.
         wasm-bindgen --target web --remove-name-section --remove-producers-section --out-dir pkg/wasm --out-name "$name" "$built"

@@ -31,9 +31,9 @@ async function loadEmbedder(agent, model, onProgress) {
 const PROBE = "AGFzbQEAAAABBQFgAAF/AwIBAAcFAQFmAAAKFwEVAEH/AP0PQX/9D0EA/RH9kwL9GwAL";
 
 /**
- * Whether the build with relaxed SIMD is the faster one here. Both give the same bits. Where the processor has the product as
- * one instruction, nothing saturates: 255 counts as 255 (x86 with VNNI) or as -1 (ARM). Where the engine makes it of three
- * older ones, their 16 bits overflow, and the other build is faster.
+ * Whether the build with relaxed SIMD is the faster one here. Both give the same bits. Where x86 has the product as one
+ * instruction (VNNI), nothing saturates and 255 counts as 255; where the engine makes it of three older ones, their 16 bits
+ * overflow, and the other build is faster. On ARM 255 counts as -1.
  */
 export function hasFastRelaxedProducts() {
   try {

@@ -32,7 +32,7 @@ pub trait ChatClient {
 pub trait EmbeddingModel {
     /// The model's id as in `models/models.toml`; `None` until it is ready.
     fn model_id(&self) -> Option<String>;
-    /// The L2-normalised embedding of a query (the model's query prefix is added here, not by the caller).
+    /// The L2-normalized embedding of a query (the model's query prefix is added here, not by the caller).
     ///
     /// # Errors
     /// [`crate::Error::Model`].

@@ -10,7 +10,7 @@
 //!
 //! **Invariant:** a struct is read from an object only, never from a list; numbers are written with as many digits as it
 //! takes to read the same number again. A type that is read here has no field with `alias`, of which serde does not say
-//! what it stands for.
+//! what it stands for, and no option that is something by default.
 
 use std::fmt::{self, Display};
 
@@ -81,7 +81,7 @@ impl Display for Fault {
 impl std::error::Error for Fault {}
 
 /// The reason of a fault that [`InOrder::explain`] makes a better one of.
-const TOO_SHORT: &str = "a list is too short";
+const WRONG_LENGTH: &str = "a list of another length is needed";
 
 impl de::Error for Fault {
     fn custom<T: Display>(message: T) -> Self {
@@ -93,7 +93,7 @@ impl de::Error for Fault {
     }
 
     fn invalid_length(_: usize, _: &dyn Expected) -> Self {
-        Self::custom(TOO_SHORT)
+        Self::custom(WRONG_LENGTH)
     }
 
     fn invalid_value(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
@@ -137,7 +137,7 @@ pub fn from_text<T: DeserializeOwned>(text: &str) -> Result<T, Fault> {
 /// # Errors
 /// [`Fault`] when the value is not of that type, or has a field that the type does not have.
 pub fn from_value<T: DeserializeOwned>(value: &Value) -> Result<T, Fault> {
-    T::deserialize(Reader { value, unknown: Unknown::Refused })
+    T::deserialize(Reader { value, unknown: Unknown::Refused, absent: false })
 }
 
 /// Reads a value that another program wrote, or a later version of this one: fields that are not known are passed over.
@@ -145,7 +145,7 @@ pub fn from_value<T: DeserializeOwned>(value: &Value) -> Result<T, Fault> {
 /// # Errors
 /// [`Fault`] when the value is not of that type.
 pub fn from_foreign<T: DeserializeOwned>(value: &Value) -> Result<T, Fault> {
-    T::deserialize(Reader { value, unknown: Unknown::PassedOver })
+    T::deserialize(Reader { value, unknown: Unknown::PassedOver, absent: false })
 }
 
 /// A value as a text without spaces; empty for what JSON cannot hold, such as a map with keys that are no texts, which
@@ -182,6 +182,8 @@ enum Unknown {
 struct Reader<'a> {
     value: &'a Value,
     unknown: Unknown,
+    /// Whether the field is not there, for which a null stands in: only an option takes it.
+    absent: bool,
 }
 
 impl<'a> Reader<'a> {
@@ -202,7 +204,7 @@ impl<'a> Reader<'a> {
 
     /// Another value of the same document.
     fn at(&self, value: &'a Value) -> Self {
-        Self { value, unknown: self.unknown }
+        Self { value, unknown: self.unknown, absent: false }
     }
 
     fn refuse<T>(&self, expected: &dyn Expected) -> Result<T, Fault> {
@@ -278,7 +280,7 @@ impl<'de> Deserializer<'de> for Reader<'de> {
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
         match self.value {
-            Value::Null => visitor.visit_unit(),
+            Value::Null => self.deserialize_unit(visitor),
             Value::Bool(value) => visitor.visit_bool(*value),
             Value::Number(_) => self.number(visitor),
             Value::String(_) => self.text(visitor),
@@ -304,7 +306,7 @@ impl<'de> Deserializer<'de> for Reader<'de> {
 
     fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
         match self.value {
-            Value::Null => visitor.visit_unit(),
+            Value::Null if !self.absent => visitor.visit_unit(),
             _ => self.refuse(&visitor),
         }
     }
@@ -352,7 +354,7 @@ impl<'de> Deserializer<'de> for Reader<'de> {
     }
 
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
-        visitor.visit_unit()
+        if self.absent { self.refuse(&visitor) } else { visitor.visit_unit() }
     }
 
     forward_to_deserialize_any! { i128 u128 bytes byte_buf unit_struct tuple_struct }
@@ -371,7 +373,9 @@ impl<'de> SeqAccess<'de> for Items<'de> {
         let Some(item) = self.items.next() else { return Ok(None) };
         let index = self.index;
         self.index += 1;
-        seed.deserialize(Reader { value: item, unknown: self.unknown }).map(Some).map_err(|fault| fault.in_item(index))
+        seed.deserialize(Reader { value: item, unknown: self.unknown, absent: false })
+            .map(Some)
+            .map_err(|fault| fault.in_item(index))
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -396,7 +400,7 @@ impl<'de> MapAccess<'de> for Fields<'de> {
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Fault> {
         let Some((name, value)) = self.current.take() else { return Err(de::Error::custom("a value before its key")) };
-        seed.deserialize(Reader { value, unknown: self.unknown }).map_err(|fault| fault.in_field(name))
+        seed.deserialize(Reader { value, unknown: self.unknown, absent: false }).map_err(|fault| fault.in_field(name))
     }
 }
 
@@ -413,7 +417,7 @@ impl InOrder<'_> {
     /// A list that is too short means a field that is missing.
     fn explain(&self, fault: Fault) -> Fault {
         match self.missing {
-            Some(name) if fault.path().is_empty() && fault.reason() == TOO_SHORT => de::Error::missing_field(name),
+            Some(name) if fault.path().is_empty() && fault.reason() == WRONG_LENGTH => de::Error::missing_field(name),
             _ => fault,
         }
     }
@@ -426,10 +430,11 @@ impl<'de> SeqAccess<'de> for &mut InOrder<'de> {
         let Some(name) = self.names.next() else { return Ok(None) };
         let found = self.object.get(*name);
         // Without a value an option is none; anything else has its default or is missing, which the end of a list stands for.
-        let value = Reader { value: found.unwrap_or(&Value::Null), unknown: self.unknown };
+        let absent = found.is_none();
+        let value = Reader { value: found.unwrap_or(&Value::Null), unknown: self.unknown, absent };
         match seed.deserialize(value) {
             Ok(value) => Ok(Some(value)),
-            Err(fault) if found.is_some() => Err(fault.in_field(name)),
+            Err(fault) if !absent => Err(fault.in_field(name)),
             Err(_) => {
                 self.missing = Some(name);
                 Ok(None)
@@ -593,7 +598,12 @@ mod tests {
             "unknown field `cuont`, expected one of `count`, `ratio`, `names`",
         );
         check(with("/items/0", json!({"ratio": 1})), "items[0]", "missing field `count`");
-        check(with("/kinds/2/pair", json!([1])), "kinds[2].pair", "a list is too short");
+        for name in ["anything", "nothing"] {
+            let mut without = sample();
+            without.as_object_mut().unwrap().remove(name);
+            check(without, "", &format!("missing field `{name}`"));
+        }
+        check(with("/kinds/2/pair", json!([1])), "kinds[2].pair", "a list of another length is needed");
         check(with("/kinds/3/full", json!({})), "kinds[3].full", "missing field `id`");
         check(
             with("/kinds/3/full", json!({"id": "x", "di": 1})),

@@ -1,6 +1,6 @@
 //! The values that the stages of a turn hand on to each other.
 //!
-//! Every type here is plain data and serialises to the camelCase JSON that the page, the command line and the logs see.
+//! Every type here is plain data and serializes to the camelCase JSON that the page, the command line and the logs see.
 
 use serde::{Deserialize, Serialize};
 

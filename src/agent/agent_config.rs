@@ -19,7 +19,7 @@ pub enum Assist {
     /// None: the endpoint is called for generation only.
     #[default]
     Local,
-    /// Rewriting, routing and summarising too.
+    /// Rewriting, routing and summarizing too.
     Llm,
 }
 

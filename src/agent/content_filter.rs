@@ -21,15 +21,15 @@ pub enum Verdict {
 }
 
 /// A verdict that may take a while: a page's filter runs on the other side of its worker.
-pub type Judgement<'a> = Pin<Box<dyn Future<Output = Verdict> + 'a>>;
+pub type Judgment<'a> = Pin<Box<dyn Future<Output = Verdict> + 'a>>;
 
 /// A filter of the site's own.
 pub trait ContentFilter {
     /// Judges a question, before anything is done with it.
-    fn before<'a>(&'a self, message: &'a str) -> Judgement<'a>;
+    fn before<'a>(&'a self, message: &'a str) -> Judgment<'a>;
     /// Judges a whole reply, before it is remembered and returned. The pieces of a stream have been shown by then: where a
     /// site blocks replies, it turns streaming off.
-    fn after<'a>(&'a self, reply: &'a str) -> Judgement<'a>;
+    fn after<'a>(&'a self, reply: &'a str) -> Judgment<'a>;
 }
 
 /// The default: words that the site lists.
@@ -47,11 +47,11 @@ impl WordFilter {
 }
 
 impl ContentFilter for WordFilter {
-    fn before<'a>(&'a self, message: &'a str) -> Judgement<'a> {
+    fn before<'a>(&'a self, message: &'a str) -> Judgment<'a> {
         Box::pin(ready(judge(message, &self.config.blocked_questions)))
     }
 
-    fn after<'a>(&'a self, reply: &'a str) -> Judgement<'a> {
+    fn after<'a>(&'a self, reply: &'a str) -> Judgment<'a> {
         Box::pin(ready(judge(reply, &self.config.blocked_replies)))
     }
 }
@@ -85,8 +85,8 @@ mod tests {
     use super::*;
 
     /// The verdict of a filter that does not wait for anything.
-    fn now(mut judgement: Judgement<'_>) -> Verdict {
-        match judgement.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+    fn now(mut judgment: Judgment<'_>) -> Verdict {
+        match judgment.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(verdict) => verdict,
             Poll::Pending => panic!("the word filter waits"),
         }

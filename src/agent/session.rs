@@ -2,6 +2,7 @@
 //!
 //! **Invariant:** a save that is refused changes nothing, and a save restores exactly.
 
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use super::agent_config::AgentConfig;
@@ -67,8 +68,10 @@ struct Save<'a> {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct SavedSession {
-    format: String,
-    version: u32,
+    #[serde(rename = "format")]
+    _format: IgnoredAny,
+    #[serde(rename = "version")]
+    _version: IgnoredAny,
     memory: serde_json::Value,
     progress: Progress,
     log: Vec<TurnRecord>,
@@ -103,13 +106,18 @@ impl Session {
 
     /// A conversation from what [`Self::export`] gave.
     pub(super) fn restore(config: &AgentConfig, text: &str) -> Result<Self> {
-        let saved: SavedSession = json::from_text(text).map_err(|fault| Error::Storage(fault.to_string()))?;
-        if saved.format != FORMAT {
-            return Err(Error::Storage(format!("`{}` is not the save of a conversation", saved.format)));
+        let unreadable = |fault: json::Fault| Error::Storage(fault.to_string());
+        let value = json::parse(text).map_err(unreadable)?;
+        // What it is is read first: another version may have other fields.
+        if let Some(format) = value.get("format").and_then(serde_json::Value::as_str).filter(|format| *format != FORMAT)
+        {
+            return Err(Error::Storage(format!("`{format}` is not the save of a conversation")));
         }
-        if saved.version != VERSION {
-            return Err(Error::Storage(format!("version {} of the save; this build reads {VERSION}", saved.version)));
+        let version = value.get("version").and_then(serde_json::Value::as_u64);
+        if let Some(version) = version.filter(|version| *version != u64::from(VERSION)) {
+            return Err(Error::Storage(format!("version {version} of the save; this build reads {VERSION}")));
         }
+        let saved: SavedSession = json::from_value(&value).map_err(unreadable)?;
         let mut memory = memory(config, String::new());
         memory.restore_value(&saved.memory)?;
         Ok(Self { memory, progress: saved.progress, log: saved.log })
@@ -173,6 +181,8 @@ mod tests {
         check("[]", "invalid");
         check(&save[..save.len() / 2], "EOF");
         check(&save.replace("\"version\":1,\"memory\"", "\"version\":9,\"memory\""), "version 9");
+        check(&save.replace("\"version\":1,\"memory\"", "\"version\":9,\"new\":0,\"memory\""), "version 9");
+        check(&save.replacen("\"version\":1,", "", 1), "missing field `version`");
         check(&save.replacen("docent-session", "another", 1), "another");
         check(&save.replace("docent-conversation", "something"), "`format`");
     }

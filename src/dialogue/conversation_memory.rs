@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::json;
 use crate::turn::{Language, TokenCounter};
 
-/// Name that every save carries, so that another tool's JSON is recognised as such.
+/// Name that every save carries, so that another tool's JSON is recognized as such.
 const FORMAT: &str = "docent-conversation";
 /// Version of the save, raised whenever its shape changes.
 const VERSION: u32 = 1;
@@ -210,7 +210,7 @@ impl ConversationMemory {
         context
     }
 
-    /// The window as text, one line a message, labelled in the conversation's language, for retrieval and prompts.
+    /// The window as text, one line a message, labeled in the conversation's language, for retrieval and prompts.
     #[must_use]
     pub fn history_text(&self) -> String {
         history_text(&self.saved.messages, self.language())
@@ -326,7 +326,7 @@ impl ConversationMemory {
     }
 }
 
-/// Messages as text, one line each, labelled in `language`.
+/// Messages as text, one line each, labeled in `language`.
 #[must_use]
 pub fn history_text(messages: &[Message], language: Language) -> String {
     let mut text = String::new();
@@ -486,7 +486,7 @@ mod tests {
     }
 
     #[test]
-    fn the_history_is_labelled_in_the_readers_language_one_line_a_message() {
+    fn the_history_is_labeled_in_the_readers_language_one_line_a_message() {
         let mut memory = ConversationMemory::new("s");
         say(&mut memory, Role::User, "How do I\ncreate a venv?");
         say(&mut memory, Role::Assistant, "Run `python -m venv .venv`.");

@@ -19,7 +19,7 @@ const MAX_TITLES: usize = 5;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EntityKind {
-    /// A product, library, organisation, place or person: anything with a name.
+    /// A product, library, organization, place or person: anything with a name.
     Name,
     /// Something written as code: `useFetch`, `--flag`, `std::fs::read`.
     Identifier,

@@ -10,7 +10,7 @@ use crate::index::sources::page::{Block, fenced};
 use crate::retrieval::document::Chunk;
 use crate::turn::TokenCounter;
 
-/// Sections of fewer tokens join their neighbour: alone they would be found by their heading and answer nothing.
+/// Sections of fewer tokens join their neighbor: alone they would be found by their heading and answer nothing.
 const LEAST_TOKENS: usize = 16;
 /// The heading line may take this part of the limit, 1/N; what is longer is cut at its front, where the general words are.
 const HEADING_PART: usize = 3;
@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn tiny_sections_join_their_neighbour() {
+    fn tiny_sections_join_their_neighbor() {
         let blocks = [heading(2, "A"), text(&words(20)), heading(3, "B"), text("Two words.")];
         let chunks = cut(0, "Guide", &blocks, options(100));
         assert_eq!(chunks.len(), 1);

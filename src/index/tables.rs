@@ -192,7 +192,7 @@ pub fn shard_starts_from_bytes(bytes: &[u8], chunks: usize) -> Result<Vec<u32>> 
     Ok(starts)
 }
 
-/// The texts of one shard as bytes: the lengths, then the texts, so that equal neighbourhoods compress.
+/// The texts of one shard as bytes: the lengths, then the texts, so that equal neighborhoods compress.
 #[must_use]
 pub fn texts_to_bytes(texts: &[&str]) -> Vec<u8> {
     let mut out = Vec::new();

@@ -2,7 +2,7 @@
 //!
 //! Input: the reply, the passages that the model was given, the question, and the index's analyzer. Output: one
 //! [`SentenceSupport`] for each sentence that states something. The score is the share of the sentence's content terms
-//! that stand in the passage that covers it best, mixed with the share of its neighbouring pairs of terms (the idea of
+//! that stand in the passage that covers it best, mixed with the share of its neighboring pairs of terms (the idea of
 //! ROUGE-1 and ROUGE-2 precision; Lin, 2004). A number or an identifier that none of the passages holds makes a sentence
 //! unsupported however well the rest fits: that is where inventions hurt.
 //! **Invariant:** the reply's text is never changed here; who shows it marks the ranges.

@@ -13,7 +13,7 @@ use crate::retrieval::document::Document;
 use crate::turn::Language;
 
 /// A hard limit on the pages. A facet without values lets every page pass; a page passes a facet when it has one of the
-/// values; it must pass every facet.
+/// values; it must pass every facet. A new facet is a new version of the index format: an older page would not heed it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", from = "Facets")]
 pub struct Filter {

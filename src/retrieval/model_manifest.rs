@@ -24,7 +24,7 @@ pub struct ModelInfo {
     pub id: String,
     /// The files, with paths relative to the folder of the description (`models/`, or the folder of the index).
     pub files: Vec<ModelFile>,
-    /// The licence, as an SPDX expression.
+    /// The license, as an SPDX expression.
     pub license: String,
     /// The languages it serves, as BCP 47 primary tags (`en`, `zh`).
     pub languages: Vec<String>,

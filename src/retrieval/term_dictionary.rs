@@ -11,7 +11,7 @@ use crate::retrieval::codec::{ByteReader, put_varint};
 /// Terms that one near match may look at; one letter's share of a dictionary of about 400,000 terms.
 const NEAR_SCAN: usize = 20_000;
 
-/// Characters of the shortest term that may match with one slip; shorter ones have too many neighbours.
+/// Characters of the shortest term that may match with one slip; shorter ones have too many neighbors.
 const SHORTEST_FOR_ONE_SLIP: usize = 4;
 
 /// Characters of the shortest term that may match with two slips.

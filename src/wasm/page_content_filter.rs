@@ -7,7 +7,7 @@ use wasm_bindgen::JsValue;
 use wasm_bindgen_futures::JsFuture;
 
 use super::convert::message_of;
-use crate::agent::content_filter::{ContentFilter, Judgement, Verdict, WordFilter};
+use crate::agent::content_filter::{ContentFilter, Judgment, Verdict, WordFilter};
 
 /// The hooks `contentFilter.before` and `contentFilter.after`.
 ///
@@ -28,11 +28,11 @@ impl PageContentFilter {
 }
 
 impl ContentFilter for PageContentFilter {
-    fn before<'a>(&'a self, message: &'a str) -> Judgement<'a> {
+    fn before<'a>(&'a self, message: &'a str) -> Judgment<'a> {
         Box::pin(judge(self.words.before(message), self.before.as_ref(), message))
     }
 
-    fn after<'a>(&'a self, reply: &'a str) -> Judgement<'a> {
+    fn after<'a>(&'a self, reply: &'a str) -> Judgment<'a> {
         Box::pin(judge(self.words.after(reply), self.after.as_ref(), reply))
     }
 }

@@ -1,11 +1,29 @@
-// The two builds of the embedder: the same bits, and the choice between them.
+// The two builds of the embedder: exact products, the same bits, and the choice between them.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { emptyPage, newPage, serveSite, Widget } from "./support.mjs";
+import { emptyPage, FOLDER, newPage, serveSite, Widget } from "./support.mjs";
 
 const golden = JSON.parse(readFileSync(new URL("../golden/all-MiniLM-L6-v2.json", import.meta.url), "utf8"));
+
+for (const build of ["plain", "relaxed"]) {
+  test(`every product of the ${build} kernels is the exact one`, async (t) => {
+    const { page } = await emptyPage(await serveSite());
+    const kernels = readFileSync(`${FOLDER}/kernels/${build}.wasm`).toString("base64");
+    const wrong = await page.evaluate(async (kernels) => {
+      const bytes = Uint8Array.from(atob(kernels), (character) => character.charCodeAt(0));
+      if (!WebAssembly.validate(bytes)) return null;
+      const { instance } = await WebAssembly.instantiate(bytes);
+      return [1, 2, 3, 4].map((seed) => instance.exports.first_wrong_product(seed, 500));
+    }, kernels);
+    if (wrong === null && build === "relaxed") {
+      t.skip("this browser has no relaxed SIMD");
+      return;
+    }
+    assert.deepEqual(wrong, [0, 0, 0, 0]);
+  });
+}
 
 test("both builds of the embedder give the same bits", async (t) => {
   const site = await serveSite();

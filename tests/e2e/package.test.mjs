@@ -20,7 +20,7 @@ function install() {
 
 const project = install();
 
-test("the package holds the modules, the widget, the types and the licences, and nothing else", () => {
+test("the package holds the modules, the widget, the types and the licenses, and nothing else", () => {
   const files = execFileSync("find", [".", "-type", "f"], { cwd: join(project, "node_modules/docent"), encoding: "utf8" }).trim().split("\n");
   for (const name of [
     "./package.json", "./README.md", "./LICENSE-MIT", "./LICENSE-APACHE", "./index.js", "./index.d.ts", "./types.d.ts", "./direct.js", "./worker.js",

@@ -17,7 +17,7 @@ fn check_files(entry: &ModelEntry) {
     }
 }
 
-/// A licence and a notice stand in each model's folder, also when the files are only made on demand.
+/// A license and a notice stand in each model's folder, also when the files are only made on demand.
 fn check_notices(entry: &ModelEntry) {
     let network = entry.info.file(ModelFileRole::Network).unwrap();
     let folder = models().join(&network.path).parent().unwrap().to_owned();
@@ -25,7 +25,7 @@ fn check_notices(entry: &ModelEntry) {
     let title = match entry.info.license.as_str() {
         "Apache-2.0" => "Apache License",
         "MIT" => "MIT License",
-        other => panic!("{}: no text is known for the licence {other}", entry.info.id),
+        other => panic!("{}: no text is known for the license {other}", entry.info.id),
     };
     assert!(license.contains(title), "{}: LICENSE is not the text of {}", entry.info.id, entry.info.license);
     let notice = std::fs::read_to_string(folder.join("NOTICE")).unwrap();
@@ -45,7 +45,7 @@ fn committed_models_have_the_stated_bytes() {
 }
 
 #[test]
-fn every_model_has_its_licence_and_says_where_it_comes_from() {
+fn every_model_has_its_license_and_says_where_it_comes_from() {
     for entry in &ModelCatalog::built_in().unwrap().models {
         check_notices(entry);
     }

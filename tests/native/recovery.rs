@@ -140,10 +140,10 @@ fn a_second_turn_while_one_runs_is_busy_and_a_dropped_turn_frees_the_agent() {
     use std::task::{Context, Poll, Waker};
     struct Never;
     impl docent::agent::content_filter::ContentFilter for Never {
-        fn before<'a>(&'a self, _: &'a str) -> docent::agent::content_filter::Judgement<'a> {
+        fn before<'a>(&'a self, _: &'a str) -> docent::agent::content_filter::Judgment<'a> {
             Box::pin(std::future::pending())
         }
-        fn after<'a>(&'a self, _: &'a str) -> docent::agent::content_filter::Judgement<'a> {
+        fn after<'a>(&'a self, _: &'a str) -> docent::agent::content_filter::Judgment<'a> {
             Box::pin(std::future::pending())
         }
     }

@@ -4,7 +4,7 @@
 //! Runs of Latin letters, digits and the marks of code become words and identifiers: an identifier is kept whole and its
 //! parts are given too (`useFetch` → `usefetch`, `use`, `fetch`). Words are folded (NFKC, case, diacritics) and stemmed
 //! by Snowball's English stemmer. Runs of Chinese characters become the words of the index's [`WordList`] by longest
-//! match, and pairs of neighbouring characters, so that a word that the list does not hold is found as well.
+//! match, and pairs of neighboring characters, so that a word that the list does not hold is found as well.
 //!
 //! **Invariant:** the same function serves documents and queries, and its time is linear in the text.
 
@@ -37,9 +37,9 @@ pub enum TokenKind {
     Identifier,
     /// A Chinese word of the word list, or a character that stands alone.
     ChineseWord,
-    /// Two neighbouring characters inside of a longer Chinese word.
+    /// Two neighboring characters inside of a longer Chinese word.
     ChinesePart,
-    /// Two neighbouring characters that no word of the list holds together.
+    /// Two neighboring characters that no word of the list holds together.
     ChinesePair,
 }
 

@@ -4,6 +4,8 @@
 //! and without its relaxed instructions, AVX2, AVX-512 VNNI and as a scalar twin, which all give the same bits. The float
 //! loops are plain Rust in lanes of fixed width, so that the compiler vectorizes them without changing the order of a sum:
 //! they too give the same bits on every target, and an index that was built natively meets the very same numbers in the page.
+//! (Where relaxed instructions are allowed, the compiler takes them also for the smaller of two numbers, which is the same for
+//! all but NaN.)
 //!
 //! **Invariant:** this is the crate's only module with `unsafe`: loads and stores in [`matmul`]'s kernels, whose bounds
 //! `matmul` checks before, and calls of functions compiled for a CPU feature, which is tested before.
@@ -42,7 +44,8 @@ const QUERIES: usize = if cfg!(target_arch = "wasm32") { 2 } else { 4 };
 
 /// Defines a function over float loops, compiled also for AVX2 and AVX-512 where the processor has them.
 ///
-/// No fused multiply-add is enabled, because it would round differently from the page.
+/// None of them fuses a multiplication with an addition, which would round differently from the page: the compiler never does
+/// so by itself.
 macro_rules! vectorized {
     ($(#[$attribute:meta])* pub(super) fn $name:ident($($argument:ident: $type:ty),* $(,)?) $body:block) => {
         $(#[$attribute])*
@@ -362,7 +365,8 @@ pub(super) fn matmul(product: Product<'_>, out: &mut [f32]) {
     product.check(out);
     #[cfg(target_feature = "relaxed-simd")]
     if let Some(meaning) = relaxed::meaning() {
-        return relaxed::matmul(product, meaning, out);
+        // SAFETY: the slices were checked.
+        return unsafe { relaxed::matmul(product, meaning, out) };
     }
     #[cfg(target_arch = "wasm32")]
     // SAFETY: the slices were checked; the wasm build has SIMD switched on.
@@ -518,7 +522,9 @@ mod relaxed {
         }
     }
 
-    pub(super) fn matmul(product: Product<'_>, meaning: Meaning, out: &mut [f32]) {
+    /// # Safety
+    /// `Product::check` must have passed.
+    pub(super) unsafe fn matmul(product: Product<'_>, meaning: Meaning, out: &mut [f32]) {
         let rows = product.activation_scales.len();
         let pairs = BytePairs::split(&product.activations[..rows * product.stride], product.stride, meaning, WALK);
         macro_rules! run {
