@@ -39,7 +39,7 @@ dev-bin: need-native
 	@$(CARGO) build --features cli --bin docent
 
 .PHONY: wasm
-wasm: need-wasm ## The two modules: the agent (small, first) and the embedder (large, later), into pkg/wasm/.
+wasm: need-wasm ## The two modules: the agent (small, first) and the embedder (large, later, in two builds), into pkg/wasm/.
 	@CARGO="$(CARGO)" sh pkg/build-wasm.sh "$(TARGET)"
 
 .PHONY: pkg

@@ -1,6 +1,6 @@
 //! Texts in small letters.
 //!
-//! What the standard library does too, with a table an eighth as large: its own would be 7 kB of what a reader downloads
+//! What the standard library does too, with a table a quarter as large: its own would be 7 kB of what a reader downloads
 //! before the first answer. Capitals stand in runs with their small letters at one distance.
 //!
 //! **Invariant:** each character becomes what Unicode maps it to by itself; a capital sigma is a medial one everywhere.

@@ -114,7 +114,8 @@ impl Linear {
             }
         }
         self.outputs += outputs;
-        self.sums = kernel::row_sums(&self.weights, self.stride);
+        self.sums.truncate(first);
+        self.sums.extend(kernel::row_sums(&self.weights[first * self.stride..], self.stride));
         self.bias.extend_from_slice(bias);
         self.scales.resize(self.outputs.next_multiple_of(N_STEP), 0.0);
         self.bias.resize(self.outputs.next_multiple_of(N_STEP), 0.0);
